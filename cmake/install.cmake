@@ -1,0 +1,1 @@
+# install.cmake -- headers, libraries, program, CMake package and pkg-config file.

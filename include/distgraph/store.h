@@ -1,0 +1,133 @@
+/*
+ * distgraph/store.h -- one partition on disk: its structure and its named tensors.
+ *
+ * A store is a directory (`part0`). One process at a time may open it for writing; any number may
+ * read one that nobody writes. Opening reads the index of the files, not the data, and checks
+ * every page it reads, so a damaged store is refused or reported, never trusted.
+ *
+ * Threads: a dg_store may be read by any number of threads at once. Writing (dg_store_assign) is
+ * for one thread at a time. Closing is for the last one.
+ *
+ * Ownership: dg_store_open() gives a store to close; everything else it hands out is lent and dies
+ * with it, unless said otherwise.
+ */
+#ifndef DISTGRAPH_STORE_H
+#define DISTGRAPH_STORE_H
+
+#include <distgraph/book.h>
+#include <distgraph/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct dg_store dg_store;
+
+/* Zero is the default of every field. */
+typedef struct dg_store_options {
+	int writable; /* 0: read only, nothing on disk is touched */
+} dg_store_options;
+
+typedef struct dg_store_info {
+	dg_uuid store_uuid;
+	dg_uuid cluster_uuid;
+	uint32_t part;
+	uint32_t n_parts;
+	uint64_t incarnation;  /* starts for writing so far */
+	uint64_t log_number;   /* number of the newest write */
+	uint64_t file_bytes;   /* all files of the store */
+	uint16_t format_read;  /* oldest reader version that may read it */
+	uint16_t format_write; /* version that wrote it */
+} dg_store_info;
+
+/*
+ * Opens the store in directory @path.
+ *
+ * Fails with NOTFOUND (no store there), BUSY (a process has it; the text names it), CORRUPT,
+ * VERSION (newer format or unknown feature bits), MISMATCH (files of different stores), DENIED
+ * (not ours, or open to others), UNSUPPORTED (network file system), IO, NOMEM.
+ */
+DG_API dg_status dg_store_open(const char *path, const dg_store_options *options, dg_store **out,
+			       dg_error *err);
+DG_API void dg_store_close(dg_store *store);
+
+DG_API void dg_store_get_info(const dg_store *store, dg_store_info *out);
+DG_API const dg_book *dg_store_book(const dg_store *store);
+
+/* The tensors of the store, by id; n_rows counts this partition's rows. Lent. */
+DG_API const dg_tensor_info *dg_store_tensors(const dg_store *store, size_t *n);
+
+/*
+ * Copies rows of a tensor into @out: out[i] is row rows[i] of this store, counted from 0. Repeats
+ * are fine. @out has room for n * tensor->row_bytes bytes.
+ *
+ * Fails with RANGE (names the first bad row; nothing is promised of @out), CORRUPT (names the
+ * rows of the damaged chunk), NOMEM.
+ */
+DG_API dg_status dg_store_gather(dg_store *store, const dg_tensor_info *tensor, const dg_id *rows,
+				 size_t n, void *out, dg_error *err);
+
+/*
+ * Sets rows of a tensor: row rows[i] becomes the i-th row of @data; of equal rows the last wins.
+ * Returns once the rows are on disk for good; all or none of them are.
+ *
+ * Fails with RANGE, INVALID (a system tensor), DENIED (opened read only), FULL (no space; nothing
+ * changed), CORRUPT, IO (the store takes no more writes), NOMEM.
+ */
+DG_API dg_status dg_store_assign(dg_store *store, const dg_tensor_info *tensor, const dg_id *rows,
+				 size_t n, const void *data, dg_error *err);
+
+/* The structure arrays of one edge type. Offsets and lengths count elements. */
+typedef enum dg_graph_array {
+	/* CSC row pointers: int64, one more than owned destination nodes, first 0. */
+	DG_GRAPH_INDPTR = 1,
+	/* CSC columns: source of each owned edge, type-wise over the whole graph, int32 or int64.
+	 * The edge at position i has type-wise id start + i, start being the owned range's. */
+	DG_GRAPH_INDICES = 2,
+	/* Edges that leave each owned source node, to any partition: int32 or int64. */
+	DG_GRAPH_OUT_DEGREES = 3,
+} dg_graph_array;
+
+/*
+ * Length and dtype (INT32 or INT64) of a structure array of edge type @etype.
+ * Fails with NOTFOUND, RANGE.
+ */
+DG_API dg_status dg_store_graph_array(const dg_store *store, uint16_t etype, dg_graph_array array,
+				      dg_dtype *dtype, int64_t *n, dg_error *err);
+
+/* Copies elements [first, first + n) of a structure array to @out. Fails with RANGE, CORRUPT. */
+DG_API dg_status dg_store_graph_read(dg_store *store, uint16_t etype, dg_graph_array array,
+				     int64_t first, int64_t n, void *out, dg_error *err);
+
+/* One thing found by a check. */
+typedef struct dg_finding {
+	dg_status status;	       /* CORRUPT, MISMATCH, …; OK for a remark */
+	char where[DG_KEY_TEXT_BYTES]; /* "tensors.mdb: node~_N~feat rows 0..126" */
+	char what[DG_ERROR_TEXT_BYTES];
+} dg_finding;
+
+typedef struct dg_check_report {
+	uint64_t pages;	  /* pages visited */
+	uint64_t chunks;  /* checksums verified, chunks of tensors and of arrays */
+	uint64_t bytes;	  /* payload bytes verified */
+	uint64_t damaged; /* findings of a status other than OK */
+} dg_check_report;
+
+typedef void dg_finding_fn(void *context, const dg_finding *finding);
+
+/*
+ * Checks the store in directory @path without opening it for anybody: page structure, records,
+ * catalogue; with @deep also every checksum and every structure array's invariants. Each finding
+ * goes to @found as it is made; the check goes on if it can.
+ *
+ * Returns OK when the check ran to its end, whatever it found (see @report). Fails with NOTFOUND,
+ * BUSY, IO, NOMEM.
+ */
+DG_API dg_status dg_store_check(const char *path, int deep, dg_finding_fn *found, void *context,
+				dg_check_report *report, dg_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

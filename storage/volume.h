@@ -1,0 +1,111 @@
+/*
+ * volume.h -- the files of one store, opened: superblock, structure arrays, tensors.
+ *
+ * A volume knows bytes and numbers, not graphs: types are numbers here and the partition book is a
+ * run of bytes. src/store.c puts the graph on top.
+ *
+ * Threads: reading by any number of threads; dgi_volume_write() by one thread at a time.
+ */
+#ifndef DGI_VOLUME_H
+#define DGI_VOLUME_H
+
+#include <distgraph/store.h>
+
+#include <stdbool.h>
+
+#define DGI_GRAPH_FILE "graph.mdb"
+#define DGI_TENSORS_FILE "tensors.mdb"
+
+struct dgi_volume;
+
+/* What identifies a store. The same superblock stands in each of its files. */
+struct dgi_superblock {
+	dg_uuid store_uuid;
+	dg_uuid cluster_uuid;
+	uint32_t part;
+	uint32_t n_parts;
+	uint16_t format_read;  /* a reader must understand this version or a later one */
+	uint16_t format_write; /* a writer must understand this version or a later one */
+	uint64_t compatible;   /* feature bits that an old program may ignore */
+	uint64_t read_only;    /* … with which an old program must not write */
+	uint64_t incompatible; /* … with which an old program must not read */
+};
+
+/* Fails as dg_store_open() says. */
+dg_status dgi_volume_open(const char *path, bool writable, struct dgi_volume **out, dg_error *err);
+void dgi_volume_close(struct dgi_volume *volume);
+
+const struct dgi_superblock *dgi_volume_superblock(const struct dgi_volume *volume);
+/* incarnation, log_number, file_bytes and what the superblock says. */
+void dgi_volume_get_info(const struct dgi_volume *volume, dg_store_info *out);
+/* The partition book's bytes as given at creation. Lent. */
+const uint8_t *dgi_volume_book(const struct dgi_volume *volume, size_t *n);
+/* Lent; by id. */
+const dg_tensor_info *dgi_volume_tensors(const struct dgi_volume *volume, size_t *n);
+/* The tensor with this id, or NULL. Lent. */
+const dg_tensor_info *dgi_volume_tensor(const struct dgi_volume *volume, uint32_t id);
+
+/* See dg_store_gather(). */
+dg_status dgi_volume_gather(struct dgi_volume *volume, uint32_t tensor, const dg_id *rows, size_t n,
+			    void *out, dg_error *err);
+
+/* One push. @rows and @data are only read; @status and @error are filled in. */
+struct dgi_write {
+	uint32_t tensor;
+	const dg_id *rows;
+	size_t n;
+	const void *data;
+	dg_status status;
+	dg_error error;
+};
+
+/*
+ * Applies the writes in order and returns when all that succeeded are durable: one commit for all
+ * of them. Each write is whole or not at all, and gets its own status; a refused one hinders no
+ * other. The result is OK unless the volume itself is broken (IO: it takes no more writes, all of
+ * @writes have failed, the process should end).
+ */
+dg_status dgi_volume_write(struct dgi_volume *volume, struct dgi_write *writes, size_t n,
+			   dg_error *err);
+
+/* Structure arrays, named by edge type and kind. See dg_store_graph_array(). */
+dg_status dgi_volume_array(const struct dgi_volume *volume, uint16_t etype, uint8_t kind,
+			   dg_dtype *dtype, int64_t *n, dg_error *err);
+dg_status dgi_volume_array_read(struct dgi_volume *volume, uint16_t etype, uint8_t kind,
+				int64_t first, int64_t n, void *out, dg_error *err);
+
+/* See dg_store_check(); what needs the book is checked by the caller. */
+dg_status dgi_volume_check(const char *path, bool deep, dg_finding_fn *found, void *context,
+			   dg_check_report *report, dg_error *err);
+
+/* --- Making one --- */
+
+struct dgi_volume_maker;
+
+/* Fills @out with rows (or elements) [first, first + n). */
+typedef dg_status dgi_fill_fn(void *context, int64_t first, int64_t n, void *out, dg_error *err);
+
+/*
+ * Begins a store in the existing, empty directory @path, which the caller stages (files.h).
+ * @book is copied. Fails with INVALID, UNSUPPORTED, FULL, IO, NOMEM.
+ */
+dg_status dgi_volume_make(const char *path, const struct dgi_superblock *superblock,
+			  const void *book, size_t book_bytes, struct dgi_volume_maker **out,
+			  dg_error *err);
+/*
+ * Adds a structure array of @n elements (INT32 or INT64), fetched from @fill in order in pieces of
+ * at most a segment. Arrays come in ascending order of (etype, kind).
+ */
+dg_status dgi_volume_maker_array(struct dgi_volume_maker *maker, uint16_t etype, uint8_t kind,
+				 dg_dtype dtype, int64_t n, dgi_fill_fn *fill, void *context,
+				 dg_error *err);
+/*
+ * Adds a tensor with info->n_rows rows, fetched chunk by chunk; info->id ascends from call to
+ * call; chunk_pages 0 chooses by row size (dgi_chunk_pages_default()).
+ */
+dg_status dgi_volume_maker_tensor(struct dgi_volume_maker *maker, const dg_tensor_info *info,
+				  dgi_fill_fn *fill, void *context, dg_error *err);
+/* Frees the maker in any case; without @keep what it wrote is of no use. */
+dg_status dgi_volume_maker_close(struct dgi_volume_maker *maker, bool keep, dg_error *err);
+
+#endif
