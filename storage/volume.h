@@ -61,9 +61,11 @@ struct dgi_write {
 
 /*
  * Applies the writes in order and returns when all that succeeded are durable: one commit for all
- * of them. Each write is whole or not at all, and gets its own status; a refused one hinders no
- * other. The result is OK unless the volume itself is broken (IO: it takes no more writes, all of
- * @writes have failed, the process should end).
+ * of them, or a few where they change very many chunks. Each write is whole or not at all, and gets
+ * its own status: NOTFOUND, INVALID (a system tensor; more than 32,768 chunks or 2 GiB of chunks
+ * changed by one write), RANGE, CORRUPT (it would change a damaged chunk), FULL (nothing changed),
+ * NOMEM, DENIED. A refused one hinders no other. The result is OK unless the volume itself is broken
+ * (IO: it takes no more writes, those that are not durable have failed, the process should end).
  */
 dg_status dgi_volume_write(struct dgi_volume *volume, struct dgi_write *writes, size_t n,
 			   dg_error *err);

@@ -1,0 +1,399 @@
+/* files.c -- files and directories made so that a crash leaves either the old or the new. */
+#include "files.h"
+
+#include "fail.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#define TREE_DEPTH_MAX 64
+
+dg_status dgi_directory_sync(const char *path, dg_error *err)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	dg_status st = DG_OK;
+
+	if (fd < 0)
+		return dgi_fail_errno(err, errno, "open directory '%s'", path);
+	if (fsync(fd) != 0)
+		st = dgi_fail_errno(err, errno, "sync directory '%s'", path);
+	(void)close(fd);
+	return st;
+}
+
+/* Syncs the directory that holds @path. */
+static dg_status parent_sync(const char *path, dg_error *err)
+{
+	const char *slash = strrchr(path, '/');
+	char *parent;
+	dg_status st;
+
+	if (!slash)
+		return dgi_directory_sync(".", err);
+	parent = strndup(path, slash == path ? 1 : (size_t)(slash - path));
+	if (!parent)
+		return dgi_fail_memory(err, path);
+	st = dgi_directory_sync(parent, err);
+	free(parent);
+	return st;
+}
+
+static dg_status write_all(int fd, const char *path, const void *data, size_t n, dg_error *err)
+{
+	const char *at = data;
+
+	while (n > 0) {
+		ssize_t done = write(fd, at, n);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done < 0)
+			return dgi_fail_errno(err, errno, "write '%s'", path);
+		at += done;
+		n -= (size_t)done;
+	}
+	return DG_OK;
+}
+
+dg_status dgi_file_replace(const char *path, const void *data, size_t n, dg_error *err)
+{
+	char *temporary;
+	dg_status st;
+	int fd;
+
+	if (asprintf(&temporary, "%s.tmp-XXXXXX", path) < 0)
+		return dgi_fail_memory(err, path);
+	fd = mkostemp(temporary, O_CLOEXEC); /* mode 0600 */
+	if (fd < 0) {
+		st = dgi_fail_errno(err, errno, "create '%s'", temporary);
+		free(temporary);
+		return st;
+	}
+	st = write_all(fd, temporary, data, n, err);
+	if (!st && fsync(fd) != 0)
+		st = dgi_fail_errno(err, errno, "sync '%s'", temporary);
+	if (close(fd) != 0 && !st)
+		st = dgi_fail_errno(err, errno, "close '%s'", temporary);
+	if (!st && rename(temporary, path) != 0)
+		st = dgi_fail_errno(err, errno, "rename '%s' to '%s'", temporary, path);
+	if (st)
+		(void)unlink(temporary);
+	else
+		st = parent_sync(path, err);
+	free(temporary);
+	return st;
+}
+
+/* Fills @data from @fd; *n is the bytes there were, up to the @room there is. */
+static dg_status read_all(int fd, const char *path, char *data, size_t room, size_t *n,
+			  dg_error *err)
+{
+	*n = 0;
+	while (*n < room) {
+		ssize_t done = read(fd, data + *n, room - *n);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done < 0)
+			return dgi_fail_errno(err, errno, "read '%s'", path);
+		if (done == 0)
+			break;
+		*n += (size_t)done;
+	}
+	return DG_OK;
+}
+
+static dg_status read_open_file(int fd, const char *path, size_t max, char **out, size_t *n,
+				dg_error *err)
+{
+	struct stat info;
+	char *data;
+	dg_status st;
+
+	if (fstat(fd, &info) != 0)
+		return dgi_fail_errno(err, errno, "stat '%s'", path);
+	if (!S_ISREG(info.st_mode))
+		return dgi_fail(err, DG_INVALID, "'%s' is not a regular file", path);
+	if ((uint64_t)info.st_size > max)
+		return dgi_fail(err, DG_INVALID, "'%s' has %lld bytes, at most %zu", path,
+				(long long)info.st_size, max);
+	data = malloc((size_t)info.st_size + 1);
+	if (!data)
+		return dgi_fail_memory(err, path);
+	st = read_all(fd, path, data, (size_t)info.st_size, n, err);
+	if (st) {
+		free(data);
+		return st;
+	}
+	data[*n] = '\0';
+	*out = data;
+	return DG_OK;
+}
+
+dg_status dgi_file_read(const char *path, size_t max, char **out, size_t *n, dg_error *err)
+{
+	/* Non-blocking, so that a FIFO in a file's place is refused rather than waited for. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	dg_status st;
+
+	if (fd < 0)
+		return dgi_fail_errno(err, errno, "open '%s'", path);
+	st = read_open_file(fd, path, max, out, n, err);
+	(void)close(fd);
+	return st;
+}
+
+/* --- Trees --- */
+
+typedef dg_status tree_fn(int directory, const char *name, const char *path, bool is_directory,
+			  dg_error *err);
+
+/*
+ * Calls @fn for each entry below directory @fd, which it takes, inner ones first, then goes on
+ * with its neighbours. Links are entries, not ways.
+ */
+static dg_status tree_visit(int fd, const char *path, int depth, tree_fn *fn, dg_error *err)
+{
+	DIR *dir = fdopendir(fd);
+	dg_status st = DG_OK;
+	struct dirent *entry;
+
+	if (!dir) {
+		st = dgi_fail_errno(err, errno, "read directory '%s'", path);
+		(void)close(fd);
+		return st;
+	}
+	while (!st && (errno = 0, entry = readdir(dir))) {
+		struct stat info;
+		char *inner;
+
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+			continue;
+		if (asprintf(&inner, "%s/%s", path, entry->d_name) < 0) {
+			st = dgi_fail_memory(err, path);
+			break;
+		}
+		if (fstatat(fd, entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0) {
+			st = dgi_fail_errno(err, errno, "stat '%s'", inner);
+		} else if (S_ISDIR(info.st_mode)) {
+			int inner_fd = openat(fd, entry->d_name,
+					      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+			if (inner_fd < 0)
+				st = dgi_fail_errno(err, errno, "open directory '%s'", inner);
+			else if (depth + 1 == TREE_DEPTH_MAX)
+				st = dgi_fail(err, DG_INVALID,
+					      "'%s': more than %d directories deep", inner,
+					      TREE_DEPTH_MAX);
+			else
+				st = tree_visit(inner_fd, inner, depth + 1, fn, err);
+		}
+		if (!st)
+			st = fn(fd, entry->d_name, inner, S_ISDIR(info.st_mode), err);
+		free(inner);
+	}
+	if (!st && errno != 0)
+		st = dgi_fail_errno(err, errno, "read directory '%s'", path);
+	(void)closedir(dir);
+	return st;
+}
+
+static dg_status remove_entry(int directory, const char *name, const char *path, bool is_directory,
+			      dg_error *err)
+{
+	if (unlinkat(directory, name, is_directory ? AT_REMOVEDIR : 0) != 0 && errno != ENOENT)
+		return dgi_fail_errno(err, errno, "remove '%s'", path);
+	return DG_OK;
+}
+
+dg_status dgi_tree_remove(const char *path, dg_error *err)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	dg_status st;
+
+	if (fd < 0 && errno == ENOENT)
+		return DG_OK;
+	if (fd < 0)
+		return dgi_fail_errno(err, errno, "open directory '%s'", path);
+	st = tree_visit(fd, path, 0, remove_entry, err);
+	if (!st && rmdir(path) != 0)
+		st = dgi_fail_errno(err, errno, "remove '%s'", path);
+	return st;
+}
+
+static dg_status sync_entry(int directory, const char *name, const char *path, bool is_directory,
+			    dg_error *err)
+{
+	int fd = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	dg_status st = DG_OK;
+
+	(void)is_directory;
+	if (fd < 0)
+		return dgi_fail_errno(err, errno, "open '%s'", path);
+	if (fsync(fd) != 0)
+		st = dgi_fail_errno(err, errno, "sync '%s'", path);
+	(void)close(fd);
+	return st;
+}
+
+static dg_status tree_sync(const char *path, dg_error *err)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	dg_status st;
+
+	if (fd < 0)
+		return dgi_fail_errno(err, errno, "open directory '%s'", path);
+	st = tree_visit(fd, path, 0, sync_entry, err);
+	return st ? st : dgi_directory_sync(path, err);
+}
+
+/* --- What a store may lie on --- */
+
+struct filesystem {
+	unsigned long magic;
+	const char *name;
+};
+
+/* Not all of these are in <linux/magic.h>. */
+static const struct filesystem unsafe_filesystems[] = {
+	{ NFS_SUPER_MAGIC, "NFS" },	{ SMB_SUPER_MAGIC, "SMB" },   { CIFS_SUPER_MAGIC, "CIFS" },
+	{ SMB2_SUPER_MAGIC, "SMB" },	{ V9FS_MAGIC, "9p" },	      { CEPH_SUPER_MAGIC, "Ceph" },
+	{ AFS_SUPER_MAGIC, "AFS" },	{ CODA_SUPER_MAGIC, "Coda" }, { 0x0bd00bd0, "Lustre" },
+	{ 0x47504653, "GPFS" },		{ 0x19830326, "BeeGFS" },     { 0xaad7aaea, "PanFS" },
+	{ OCFS2_SUPER_MAGIC, "OCFS2" }, { 0x01161970, "GFS2" },	      { NCP_SUPER_MAGIC, "NCP" },
+};
+
+dg_status dgi_filesystem_check(const char *path, dg_error *err)
+{
+	struct statfs info;
+
+	if (statfs(path, &info) != 0)
+		return dgi_fail_errno(err, errno, "file system of '%s'", path);
+	for (size_t i = 0; i < sizeof unsafe_filesystems / sizeof unsafe_filesystems[0]; i++)
+		if ((unsigned long)info.f_type == unsafe_filesystems[i].magic)
+			return dgi_fail(err, DG_UNSUPPORTED,
+					"'%s' lies on %s: locks and memory maps are not reliable "
+					"there, put the store on a local disk",
+					path, unsafe_filesystems[i].name);
+	return DG_OK;
+}
+
+dg_status dgi_ownership_check(const char *path, dg_error *err)
+{
+	struct stat info;
+
+	if (lstat(path, &info) != 0)
+		return dgi_fail_errno(err, errno, "stat '%s'", path);
+	if (info.st_uid != geteuid())
+		return dgi_fail(err, DG_DENIED, "'%s' belongs to user %u, this process is user %u",
+				path, (unsigned)info.st_uid, (unsigned)geteuid());
+	if (!S_ISDIR(info.st_mode) && !S_ISREG(info.st_mode))
+		return dgi_fail(err, DG_DENIED, "'%s' is neither a file nor a directory", path);
+	if (info.st_mode & 077)
+		return dgi_fail(err, DG_DENIED,
+				"'%s' is open to others (mode %04o): chmod go-rwx '%s'", path,
+				(unsigned)info.st_mode & 07777, path);
+	return DG_OK;
+}
+
+/* --- Staging --- */
+
+static void staging_clear(struct dgi_staging *staging)
+{
+	free(staging->target);
+	free(staging->path);
+	*staging = (struct dgi_staging){ 0 };
+}
+
+/* A copy of @path without slashes at its end, so that a name can be put behind it. */
+static char *without_last_slashes(const char *path)
+{
+	size_t n = strlen(path);
+
+	while (n > 1 && path[n - 1] == '/')
+		n--;
+	return strndup(path, n);
+}
+
+dg_status dgi_staging_begin(const char *target, bool replace, struct dgi_staging *out,
+			    dg_error *err)
+{
+	struct dgi_staging staging = { .replace = replace };
+	struct stat info;
+	dg_status st;
+
+	if (!replace && lstat(target, &info) == 0)
+		return dgi_fail(err, DG_EXISTS, "'%s' exists already", target);
+	staging.target = without_last_slashes(target);
+	if (!staging.target || asprintf(&staging.path, "%s.tmp-XXXXXX", staging.target) < 0) {
+		staging.path = NULL; /* asprintf() leaves it undefined */
+		staging_clear(&staging);
+		return dgi_fail_memory(err, target);
+	}
+	if (!mkdtemp(staging.path)) {
+		st = dgi_fail_errno(err, errno, "create directory '%s'", staging.path);
+		staging_clear(&staging);
+		return st;
+	}
+	*out = staging;
+	return DG_OK;
+}
+
+/* Puts the staged directory in the target's place; *old: what was there now has the staged name. */
+static dg_status put_in_place(const struct dgi_staging *staging, bool *old, dg_error *err)
+{
+	*old = false;
+	if (renameat2(AT_FDCWD, staging->path, AT_FDCWD, staging->target, RENAME_NOREPLACE) == 0)
+		return DG_OK;
+	if (errno == EEXIST && !staging->replace)
+		return dgi_fail(err, DG_EXISTS, "'%s' exists already", staging->target);
+	if (errno == EEXIST &&
+	    renameat2(AT_FDCWD, staging->path, AT_FDCWD, staging->target, RENAME_EXCHANGE) == 0) {
+		*old = true;
+		return DG_OK;
+	}
+	return dgi_fail_errno(err, errno, "rename '%s' to '%s'", staging->path, staging->target);
+}
+
+static dg_status remove_any(const char *path, dg_error *err)
+{
+	struct stat info;
+
+	if (lstat(path, &info) == 0 && !S_ISDIR(info.st_mode) && unlink(path) == 0)
+		return DG_OK;
+	return dgi_tree_remove(path, err);
+}
+
+dg_status dgi_staging_commit(struct dgi_staging *staging, dg_error *err)
+{
+	bool old;
+	dg_status st = tree_sync(staging->path, err);
+
+	if (!st)
+		st = put_in_place(staging, &old, err);
+	if (st) {
+		dgi_staging_abort(staging);
+		return st;
+	}
+	st = parent_sync(staging->target, err);
+	if (!st && old)
+		st = remove_any(staging->path, err);
+	staging_clear(staging);
+	return st;
+}
+
+void dgi_staging_abort(struct dgi_staging *staging)
+{
+	if (staging->path)
+		(void)dgi_tree_remove(staging->path, NULL);
+	staging_clear(staging);
+}

@@ -1,0 +1,380 @@
+/* rowcopy.c -- the chunk table, and every access to the row bytes behind it. */
+#include "rowcopy.h"
+
+#include "check.h"
+#include "fail.h"
+#include "record.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define VERIFIED (UINT64_C(1) << 63)
+#define GROUP_ROWS 64	   /* looked up, copied and checked together */
+#define PREFETCH_ROWS 12   /* ahead of the one being copied */
+#define PREFETCH_BYTES 512 /* of each; the processor's own prefetcher sees longer runs */
+#define LINE_BYTES 64
+#define TRIES 64 /* without the lock */
+
+#if defined(__SANITIZE_THREAD__)
+#define DGI_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define DGI_TSAN 1
+#endif
+#endif
+
+/* --- The table --- */
+
+static dg_status map_memfd(size_t bytes, int *fd, void **out, dg_error *err)
+{
+	void *base;
+
+	*fd = memfd_create("distgraph-table", MFD_CLOEXEC);
+	if (*fd < 0)
+		return dgi_fail_errno(err, errno, "chunk table");
+	if (ftruncate(*fd, (off_t)bytes) != 0)
+		return dgi_fail_errno(err, errno, "chunk table of %zu bytes", bytes);
+	base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
+	if (base == MAP_FAILED)
+		return dgi_fail_errno(err, errno, "map the chunk table of %zu bytes", bytes);
+	*out = base;
+	return DG_OK;
+}
+
+dg_status dgi_table_open(struct dgi_table *table, size_t n, const struct dgi_map *map,
+			 const dg_uuid *store_uuid, dg_error *err)
+{
+	size_t room = n ? n : 1; /* a map of no bytes is an error */
+	void *entries = NULL;
+	dg_status st;
+
+	*table = (struct dgi_table){ .n = n, .fd = -1, .map = map, .store_uuid = *store_uuid };
+	(void)pthread_mutex_init(&table->publishing, NULL);
+	table->logs = calloc(room, sizeof *table->logs);
+	if (!table->logs)
+		st = dgi_fail_memory(err, "chunk table");
+	else
+		st = map_memfd(room * sizeof *table->entries, &table->fd, &entries, err);
+	if (st) {
+		dgi_table_close(table);
+		return st;
+	}
+	table->entries = entries;
+	return DG_OK;
+}
+
+void dgi_table_close(struct dgi_table *table)
+{
+	size_t room = table->n ? table->n : 1;
+
+	if (!table->map)
+		return;
+	if (table->entries)
+		(void)munmap(table->entries, room * sizeof *table->entries);
+	if (table->fd >= 0)
+		(void)close(table->fd);
+	free(table->logs);
+	(void)pthread_mutex_destroy(&table->publishing);
+	*table = (struct dgi_table){ 0 };
+}
+
+void dgi_table_set(struct dgi_table *table, const struct dgi_image *image)
+{
+	DGI_ASSERT(image->entry < table->n && image->page < VERIFIED);
+	atomic_store(&table->entries[image->entry].location, image->page);
+	atomic_store(&table->logs[image->entry], image->log);
+}
+
+void dgi_table_publish(struct dgi_table *table, const struct dgi_image *images, size_t n)
+{
+	(void)pthread_mutex_lock(&table->publishing);
+	for (size_t i = 0; i < n; i++) {
+		struct dgi_table_entry *entry = &table->entries[images[i].entry];
+		uint64_t sequence = atomic_load_explicit(&entry->sequence, memory_order_relaxed);
+
+		atomic_store_explicit(&entry->sequence, sequence + 1, memory_order_relaxed);
+		atomic_thread_fence(memory_order_release);
+		/* The image is ours: made, hashed and committed just now. */
+		atomic_store_explicit(&entry->location, images[i].page | VERIFIED,
+				      memory_order_release);
+		atomic_store_explicit(&table->logs[images[i].entry], images[i].log,
+				      memory_order_release);
+		atomic_store_explicit(&entry->sequence, sequence + 2, memory_order_release);
+	}
+	(void)pthread_mutex_unlock(&table->publishing);
+	/* No byte of the next transactions may be seen before the new sequences are. */
+	atomic_thread_fence(memory_order_seq_cst);
+}
+
+uint64_t dgi_table_log(const struct dgi_table *table, size_t entry)
+{
+	return atomic_load_explicit(&table->logs[entry], memory_order_relaxed);
+}
+
+/* --- Copy and check --- */
+
+/* Has the entry moved since @sequence was loaded? Then what was read meanwhile may be wrong. */
+static bool has_moved(const struct dgi_table_entry *entry, uint64_t sequence)
+{
+#ifdef DGI_ROWCOPY_UNCHECKED /* a test shows that the check is needed */
+	(void)entry;
+	(void)sequence;
+	return false;
+#else
+	return (sequence & 1) ||
+	       atomic_load_explicit(&entry->sequence, memory_order_relaxed) != sequence;
+#endif
+}
+
+static const uint8_t *value_at(const struct dgi_table *table, uint64_t location)
+{
+	return dgi_map_at(table->map,
+			  (location & ~VERIFIED) * DGI_PAGE_BYTES + DGI_PAGE_HEADER_BYTES);
+}
+
+/* Copies bytes that another thread may be overwriting; the caller checks afterwards. */
+static inline void copy_bytes(uint8_t *to, const uint8_t *from, size_t n)
+{
+#ifdef DGI_TSAN
+	for (size_t i = 0; i < n; i++)
+		to[i] = __atomic_load_n(from + i, __ATOMIC_RELAXED);
+#else
+	memcpy(to, from, n);
+#endif
+}
+
+static dg_status image_check(const struct dgi_table *table, const struct dgi_rows *rows,
+			     uint64_t chunk, uint64_t location, uint64_t log, dg_error *err)
+{
+	const struct dgi_key key = {
+		.kind = DGI_KIND_CHUNK, .tensor = rows->tensor, .chunk = chunk, .log = log
+	};
+	const uint8_t *value = value_at(table, location);
+	uint8_t header[DGI_RECORD_HEADER_BYTES];
+	uint32_t n_rows = dgi_cut_rows(&rows->cut, chunk);
+	size_t payload_bytes = (size_t)n_rows * rows->cut.row_bytes;
+	struct dgi_record record;
+	dg_status st;
+
+	copy_bytes(header, value, sizeof header);
+	st = dgi_record_header(header, rows->cut.value_bytes, DGI_KIND_CHUNK, &record, err);
+	if (st)
+		return st;
+	if (record.payload_bytes != payload_bytes || record.count != n_rows || record.log != log)
+		return dgi_fail(err, DG_CORRUPT,
+				"record of %" PRIu64 " rows, %" PRIu64 " bytes, image %" PRIu64
+				", want %" PRIu32 ", %zu, %" PRIu64,
+				record.count, record.payload_bytes, record.log, n_rows,
+				payload_bytes, log);
+	if (!dgi_record_holds(header, &table->store_uuid, &key, value + DGI_RECORD_HEADER_BYTES,
+			      payload_bytes))
+		return dgi_fail(err, DG_CORRUPT,
+				"its checksum does not match: damaged, or in the wrong place");
+	return DG_OK;
+}
+
+/* One try; *moved: the verdict is void. */
+static dg_status verify_once(struct dgi_table *table, const struct dgi_rows *rows, uint64_t chunk,
+			     bool *moved, dg_error *err)
+{
+	struct dgi_table_entry *entry = &table->entries[rows->first_entry + chunk];
+	uint64_t sequence = atomic_load_explicit(&entry->sequence, memory_order_acquire);
+	uint64_t location = atomic_load_explicit(&entry->location, memory_order_acquire);
+	uint64_t log =
+		atomic_load_explicit(&table->logs[rows->first_entry + chunk], memory_order_acquire);
+	dg_status st;
+
+	*moved = false;
+	if (location & VERIFIED)
+		return DG_OK;
+	st = image_check(table, rows, chunk, location, log, err);
+	atomic_thread_fence(memory_order_acquire);
+	*moved = has_moved(entry, sequence);
+	/* An image that is published is verified from the start, so this is still the same one. */
+	if (!st && !*moved)
+		(void)atomic_compare_exchange_strong(&entry->location, &location,
+						     location | VERIFIED);
+	return st;
+}
+
+dg_status dgi_rows_verify(struct dgi_table *table, const struct dgi_rows *rows, uint64_t chunk,
+			  dg_error *err)
+{
+	uint64_t first = chunk * rows->cut.chunk_rows;
+	bool moved = true;
+	dg_status st = DG_OK;
+
+	for (int i = 0; i < TRIES && moved; i++)
+		st = verify_once(table, rows, chunk, &moved, err);
+	if (moved) {
+		(void)pthread_mutex_lock(&table->publishing);
+		st = verify_once(table, rows, chunk, &moved, err);
+		(void)pthread_mutex_unlock(&table->publishing);
+	}
+	if (st)
+		return dgi_context(err, st, "rows %" PRIu64 "..%" PRIu64, first,
+				   first + dgi_cut_rows(&rows->cut, chunk) - 1);
+	return DG_OK;
+}
+
+/* Where the rows of a group are. */
+struct group {
+	const struct dgi_table_entry *entries[GROUP_ROWS];
+	uint64_t sequences[GROUP_ROWS];
+	uint64_t offsets[GROUP_ROWS]; /* in the file */
+	const uint8_t *sources[GROUP_ROWS];
+};
+
+/* Finds row @id, whose chunk is verified first if need be. */
+static dg_status look_up(struct dgi_table *table, const struct dgi_rows *rows, dg_id id,
+			 struct group *g, size_t i, dg_error *err)
+{
+	const struct dgi_cut *cut = &rows->cut;
+	uint64_t chunk;
+	uint64_t location;
+	const struct dgi_table_entry *entry;
+	dg_status st;
+
+	if (id < 0 || id >= cut->n_rows)
+		return dgi_fail(err, DG_RANGE, "row %" PRId64 ", there are %" PRId64 " rows", id,
+				cut->n_rows);
+	chunk = dgi_divide(&cut->by_rows, (uint64_t)id);
+	entry = &table->entries[rows->first_entry + chunk];
+	g->sequences[i] = atomic_load_explicit(&entry->sequence, memory_order_acquire);
+	location = atomic_load_explicit(&entry->location, memory_order_acquire);
+	if (!(location & VERIFIED)) {
+		st = dgi_rows_verify(table, rows, chunk, err);
+		if (st)
+			return st;
+		g->sequences[i] = atomic_load_explicit(&entry->sequence, memory_order_acquire);
+		location = atomic_load_explicit(&entry->location, memory_order_acquire);
+	}
+	g->entries[i] = entry;
+	g->offsets[i] = (location & ~VERIFIED) * DGI_PAGE_BYTES + DGI_CHUNK_ROWS_AT +
+			((uint64_t)id - chunk * cut->chunk_rows) * cut->row_bytes;
+	return DG_OK;
+}
+
+static inline void prefetch_row(const uint8_t *row, size_t n)
+{
+	if (n > PREFETCH_BYTES)
+		n = PREFETCH_BYTES;
+	for (size_t at = 0; at < n; at += LINE_BYTES)
+		__builtin_prefetch(row + at);
+}
+
+/* Inlined with a constant @row_bytes for the shortest rows. */
+static inline __attribute__((always_inline)) void copy_rows(const struct group *g, size_t n,
+							    uint8_t *out, size_t row_bytes)
+{
+	for (size_t i = 0; i < n && i < PREFETCH_ROWS; i++)
+		prefetch_row(g->sources[i], row_bytes);
+	for (size_t i = 0; i < n; i++) {
+		if (i + PREFETCH_ROWS < n)
+			prefetch_row(g->sources[i + PREFETCH_ROWS], row_bytes);
+		copy_bytes(out + i * row_bytes, g->sources[i], row_bytes);
+	}
+}
+
+static void copy_group(const struct group *g, size_t n, uint8_t *out, size_t row_bytes)
+{
+	switch (row_bytes) {
+	case 1:
+		copy_rows(g, n, out, 1);
+		break;
+	case 2:
+		copy_rows(g, n, out, 2);
+		break;
+	case 4:
+		copy_rows(g, n, out, 4);
+		break;
+	case 8:
+		copy_rows(g, n, out, 8);
+		break;
+	default:
+		copy_rows(g, n, out, row_bytes);
+	}
+}
+
+/* Copies a group's rows once; *n_moved of them, whose marks are set, have to be copied again. */
+static dg_status gather_once(struct dgi_table *table, const struct dgi_rows *rows, const dg_id *ids,
+			     size_t n, uint8_t *out, bool moved[GROUP_ROWS], size_t *n_moved,
+			     dg_error *err)
+{
+	struct group g;
+
+	for (size_t i = 0; i < n; i++) {
+		dg_status st = look_up(table, rows, ids[i], &g, i, err);
+
+		if (st)
+			return st;
+	}
+	/* The map is looked up last: it covers every location found. */
+	for (size_t i = 0; i < n; i++)
+		g.sources[i] = dgi_map_at(table->map, g.offsets[i]);
+	copy_group(&g, n, out, rows->cut.row_bytes);
+	atomic_thread_fence(memory_order_acquire);
+	*n_moved = 0;
+	for (size_t i = 0; i < n; i++) {
+		moved[i] = has_moved(g.entries[i], g.sequences[i]);
+		*n_moved += moved[i];
+	}
+	return DG_OK;
+}
+
+/* A row whose chunk moved while it was copied: again, at last with the entries held still. */
+static dg_status gather_again(struct dgi_table *table, const struct dgi_rows *rows, dg_id id,
+			      uint8_t *out, dg_error *err)
+{
+	bool moved[GROUP_ROWS];
+	size_t n_moved = 1;
+	dg_status st = DG_OK;
+
+	for (int i = 0; i < TRIES && !st && n_moved > 0; i++)
+		st = gather_once(table, rows, &id, 1, out, moved, &n_moved, err);
+	if (st || n_moved == 0)
+		return st;
+	(void)pthread_mutex_lock(&table->publishing);
+	st = gather_once(table, rows, &id, 1, out, moved, &n_moved, err);
+	(void)pthread_mutex_unlock(&table->publishing);
+	return st;
+}
+
+dg_status dgi_rows_gather(struct dgi_table *table, const struct dgi_rows *rows, const dg_id *ids,
+			  size_t n, void *out, dg_error *err)
+{
+	const size_t row_bytes = rows->cut.row_bytes;
+	bool moved[GROUP_ROWS];
+	uint8_t *to = out;
+
+	for (size_t first = 0; first < n; first += GROUP_ROWS) {
+		size_t group = n - first < GROUP_ROWS ? n - first : GROUP_ROWS;
+		size_t n_moved;
+		dg_status st =
+			gather_once(table, rows, ids + first, group, to, moved, &n_moved, err);
+
+		for (size_t i = 0; i < group && !st && n_moved > 0; i++)
+			if (moved[i])
+				st = gather_again(table, rows, ids[first + i], to + i * row_bytes,
+						  err);
+		if (st)
+			return st;
+		to += group * row_bytes;
+	}
+	return DG_OK;
+}
+
+void dgi_rows_copy_chunk(const struct dgi_table *table, const struct dgi_rows *rows, uint64_t chunk,
+			 void *out)
+{
+	const struct dgi_table_entry *entry = &table->entries[rows->first_entry + chunk];
+	uint64_t location = atomic_load_explicit(&entry->location, memory_order_acquire);
+
+	DGI_ASSERT(location & VERIFIED);
+	copy_bytes(out, value_at(table, location) + DGI_RECORD_HEADER_BYTES,
+		   (size_t)dgi_cut_rows(&rows->cut, chunk) * rows->cut.row_bytes);
+}

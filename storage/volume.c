@@ -1,0 +1,326 @@
+/* volume.c -- opening a store's files, reading from them, closing. */
+#include "inside.h"
+
+#include "bytes.h"
+#include "fail.h"
+#include "files.h"
+#include "superblock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Address space that a writable volume asks for, at least; it takes what there is. */
+#define MAP_BYTES_MIN (UINT64_C(64) << 30)
+#define MAP_FILES 4 /* … or so many times the file */
+
+/* --- Opening --- */
+
+/* Opens one file of a store to be read, refusing what is not ours. */
+static dg_status open_file(const char *directory, const char *name, int *out, dg_error *err)
+{
+	char *path;
+	dg_status st = DG_OK;
+
+	if (asprintf(&path, "%s/%s", directory, name) < 0)
+		return dgi_fail_memory(err, name);
+	*out = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (*out < 0 && errno == ENOENT)
+		st = dgi_fail(err, DG_NOTFOUND, "no store there: it has no %s", name);
+	else if (*out < 0)
+		st = dgi_fail_errno(err, errno, "open '%s'", name);
+	else
+		st = dgi_ownership_check(path, err);
+	if (st && *out >= 0)
+		(void)close(*out);
+	free(path);
+	return st;
+}
+
+static dg_status check_directory(const char *path, dg_error *err)
+{
+	struct stat info;
+	dg_status st;
+
+	if (stat(path, &info) != 0)
+		return errno == ENOENT || errno == ENOTDIR
+			       ? dgi_fail(err, DG_NOTFOUND, "no such directory")
+			       : dgi_fail_errno(err, errno, "stat");
+	if (!S_ISDIR(info.st_mode))
+		return dgi_fail(err, DG_NOTFOUND, "no directory, hence no store");
+	st = dgi_filesystem_check(path, err);
+	return st ? st : dgi_ownership_check(path, err);
+}
+
+/* Maps all of a file that does not grow. */
+static dg_status map_whole(struct dgi_map *map, int fd, uint64_t file_bytes, dg_error *err)
+{
+	return dgi_map_extend(map, fd, (size_t)file_bytes, err);
+}
+
+static dg_status open_graph(struct dgi_volume *v, dg_error *err)
+{
+	int fd;
+	dg_status st = open_file(v->path, DGI_GRAPH_FILE, &fd, err);
+
+	if (st)
+		return st;
+	st = dgi_graph_contents_read(fd, &v->graph, err);
+	if (!st)
+		st = dgi_superblock_check(&v->graph.superblock, v->writable, err);
+	if (!st)
+		st = map_whole(&v->graph_map, fd, v->graph.file_bytes, err);
+	(void)close(fd);
+	return st ? dgi_context(err, st, DGI_GRAPH_FILE) : DG_OK;
+}
+
+/* Reads tensors.mdb as it lies there. A writable volume gets its map later. */
+static dg_status open_tensors(struct dgi_volume *v, dg_error *err)
+{
+	int fd;
+	dg_status st = open_file(v->path, DGI_TENSORS_FILE, &fd, err);
+
+	if (st)
+		return st;
+	st = dgi_tensors_contents_read(fd, &v->tensors, err);
+	if (!st)
+		st = dgi_superblock_match(&v->graph.superblock, &v->tensors.superblock,
+					  DGI_TENSORS_FILE, err);
+	if (!st)
+		st = dgi_superblock_check(&v->tensors.superblock, v->writable, err);
+	if (!st && !v->writable)
+		st = map_whole(&v->tensors_map, fd, v->tensors.file_bytes, err);
+	(void)close(fd);
+	return st ? dgi_context(err, st, DGI_TENSORS_FILE) : DG_OK;
+}
+
+static dg_status fill_table(struct dgi_volume *v, dg_error *err)
+{
+	struct dgi_catalogue *c = &v->tensors.catalogue;
+	dg_status st = dgi_table_open(&v->table, c->n_chunks, &v->tensors_map,
+				      &v->graph.superblock.store_uuid, err);
+
+	if (st)
+		return st;
+	for (size_t i = 0; i < c->n_chunks; i++)
+		dgi_table_set(&v->table, &c->images[i]);
+	free(c->images);
+	c->images = NULL;
+	return DG_OK;
+}
+
+/* liblmdb and our map beside it, both of @map_bytes. NOMEM: there is not so much address space. */
+static dg_status open_env(struct dgi_volume *v, const char *file, uint64_t map_bytes, dg_error *err)
+{
+	dg_status st = dgi_env_open(file, false, map_bytes, &v->env, err);
+
+	if (st)
+		return st;
+	st = dgi_map_extend(&v->tensors_map, dgi_env_fd(v->env), (size_t)map_bytes, err);
+	if (st) {
+		dgi_env_close(v->env, false);
+		v->env = NULL;
+	}
+	return st;
+}
+
+static dg_status open_for_writing(struct dgi_volume *v, dg_error *err)
+{
+	uint64_t file_bytes = v->tensors.file_bytes;
+	uint64_t map_bytes = MAP_BYTES_MIN;
+	char *file;
+	dg_status st;
+
+	v->marks = calloc(v->table.n ? v->table.n : 1, sizeof *v->marks);
+	if (!v->marks || asprintf(&file, "%s/%s", v->path, DGI_TENSORS_FILE) < 0)
+		return dgi_fail_memory(err, v->path);
+	if (map_bytes / MAP_FILES < file_bytes)
+		map_bytes = (file_bytes * MAP_FILES + 0xffff) / 0x10000 * 0x10000;
+	st = open_env(v, file, map_bytes, err);
+	while (st == DG_NOMEM && map_bytes / 2 > file_bytes) {
+		map_bytes = map_bytes / 2 / 0x10000 * 0x10000;
+		st = open_env(v, file, map_bytes, err);
+	}
+	free(file);
+	if (st)
+		return st;
+	v->incarnation++;
+	return dgi_volume_put_identity(v, err);
+}
+
+static dg_status open_all(struct dgi_volume *v, dg_error *err)
+{
+	dg_status st = check_directory(v->path, err);
+
+	if (!st)
+		st = dgi_lock_take(v->path, v->writable, &v->lock, err);
+	if (!st)
+		st = open_graph(v, err);
+	if (!st)
+		st = open_tensors(v, err);
+	if (st)
+		return st;
+	v->incarnation = v->tensors.incarnation;
+	v->log_number = v->tensors.log;
+	st = fill_table(v, err);
+	if (!st && v->writable)
+		st = open_for_writing(v, err);
+	return st;
+}
+
+dg_status dgi_volume_open(const char *path, bool writable, struct dgi_volume **out, dg_error *err)
+{
+	struct dgi_volume *v = calloc(1, sizeof *v);
+	dg_status st;
+
+	if (!v || !(v->path = strdup(path))) {
+		free(v);
+		return dgi_fail_memory(err, path);
+	}
+	v->writable = writable;
+	st = open_all(v, err);
+	if (st) {
+		dgi_volume_close(v);
+		return st == DG_BUSY ? st : dgi_context(err, st, "store '%s'", path);
+	}
+	*out = v;
+	return DG_OK;
+}
+
+void dgi_volume_close(struct dgi_volume *volume)
+{
+	if (!volume)
+		return;
+	/* A forked child must leave its parent's environment alone: it leaks it. */
+	if (volume->lock && !dgi_lock_is_inherited(volume->lock))
+		dgi_env_close(volume->env, false);
+	dgi_table_close(&volume->table);
+	dgi_map_close(&volume->tensors_map);
+	dgi_map_close(&volume->graph_map);
+	dgi_tensors_contents_clear(&volume->tensors);
+	dgi_graph_contents_clear(&volume->graph);
+	dgi_lock_release(volume->lock);
+	free(volume->marks);
+	free(volume->path);
+	free(volume);
+}
+
+/* --- What a volume says of itself --- */
+
+const struct dgi_superblock *dgi_volume_superblock(const struct dgi_volume *volume)
+{
+	return &volume->graph.superblock;
+}
+
+static uint64_t size_of_file(const char *directory, const char *name)
+{
+	struct stat info;
+	char *path;
+	uint64_t bytes = 0;
+
+	if (asprintf(&path, "%s/%s", directory, name) < 0)
+		return 0;
+	if (stat(path, &info) == 0)
+		bytes = (uint64_t)info.st_size;
+	free(path);
+	return bytes;
+}
+
+void dgi_volume_get_info(const struct dgi_volume *volume, dg_store_info *out)
+{
+	const struct dgi_superblock *s = &volume->graph.superblock;
+
+	*out = (dg_store_info){
+		.store_uuid = s->store_uuid,
+		.cluster_uuid = s->cluster_uuid,
+		.part = s->part,
+		.n_parts = s->n_parts,
+		.incarnation = volume->incarnation,
+		.log_number = atomic_load(&volume->log_number),
+		.file_bytes = size_of_file(volume->path, DGI_GRAPH_FILE) +
+			      size_of_file(volume->path, DGI_TENSORS_FILE),
+		.format_read = s->format_read,
+		.format_write = s->format_write,
+	};
+}
+
+const uint8_t *dgi_volume_book(const struct dgi_volume *volume, size_t *n)
+{
+	*n = volume->graph.book_bytes;
+	return volume->graph.book;
+}
+
+const dg_tensor_info *dgi_volume_tensors(const struct dgi_volume *volume, size_t *n)
+{
+	*n = volume->tensors.catalogue.n;
+	return volume->tensors.catalogue.infos;
+}
+
+const dg_tensor_info *dgi_volume_tensor(const struct dgi_volume *volume, uint32_t id)
+{
+	size_t i;
+
+	return dgi_catalogue_find(&volume->tensors.catalogue, id, &i)
+		       ? &volume->tensors.catalogue.infos[i]
+		       : NULL;
+}
+
+/* --- Reading --- */
+
+dg_status dgi_volume_gather(struct dgi_volume *volume, uint32_t tensor, const dg_id *rows, size_t n,
+			    void *out, dg_error *err)
+{
+	const struct dgi_catalogue *c = &volume->tensors.catalogue;
+	size_t i;
+	dg_status st;
+
+	if (!dgi_catalogue_find(c, tensor, &i))
+		return dgi_fail(err, DG_NOTFOUND, "no tensor %" PRIu32, tensor);
+	st = dgi_rows_gather(&volume->table, &c->rows[i], rows, n, out, err);
+	return st ? dgi_context(err, st, "tensor '%s'", c->infos[i].name) : DG_OK;
+}
+
+static dg_status find_array(const struct dgi_volume *volume, uint16_t etype, uint8_t kind,
+			    struct dgi_array **out, dg_error *err)
+{
+	*out = dgi_structure_find(&volume->graph.structure, etype, kind);
+	return *out ? DG_OK
+		    : dgi_fail(err, DG_NOTFOUND, "no structure array %u of edge type %u", kind,
+			       etype);
+}
+
+dg_status dgi_volume_array(const struct dgi_volume *volume, uint16_t etype, uint8_t kind,
+			   dg_dtype *dtype, int64_t *n, dg_error *err)
+{
+	struct dgi_array *array;
+	dg_status st = find_array(volume, etype, kind, &array, err);
+
+	if (st)
+		return st;
+	*dtype = array->info.dtype;
+	*n = (int64_t)array->info.n;
+	return DG_OK;
+}
+
+dg_status dgi_volume_array_read(struct dgi_volume *volume, uint16_t etype, uint8_t kind,
+				int64_t first, int64_t n, void *out, dg_error *err)
+{
+	struct dgi_array *array;
+	dg_status st = find_array(volume, etype, kind, &array, err);
+
+	if (st)
+		return st;
+	if (first < 0 || n < 0 || (uint64_t)first > array->info.n ||
+	    (uint64_t)n > array->info.n - (uint64_t)first)
+		return dgi_fail(err, DG_RANGE,
+				"array %u of edge type %u: %" PRId64 " elements from %" PRId64
+				" on, there are %" PRIu64,
+				kind, etype, n, first, array->info.n);
+	return dgi_structure_read(array, &volume->graph_map, &volume->graph.superblock.store_uuid,
+				  (uint64_t)first, (uint64_t)n, out, err);
+}
