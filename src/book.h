@@ -6,6 +6,9 @@
 
 #include <distgraph/book.h>
 
+/* Partitions times types, nodes and edges together: a book of 32 MiB. */
+#define DGI_BOOK_RANGES_MAX (1U << 22)
+
 /* What a book is made of; arrays and strings are copied. */
 struct dgi_book_spec {
 	uint32_t n_parts;
@@ -28,10 +31,32 @@ void dgi_book_free(dg_book *book);
 
 /* Gives the bytes (docs/format.md), to be freed. */
 dg_status dgi_book_encode(const dg_book *book, uint8_t **out, size_t *n, dg_error *err);
-/* Fails with CORRUPT, NOMEM. */
+/* Fails with CORRUPT, VERSION, NOMEM. */
 dg_status dgi_book_decode(const void *data, size_t n, dg_book **out, dg_error *err);
 
 /* Same types and same ranges? */
 int dgi_book_equal(const dg_book *a, const dg_book *b);
+
+/*
+ * Where each partition's rows begin, n_parts + 1 ascending numbers of which the last is the row
+ * count. Lent; NULL where the graph has no such type.
+ */
+const int64_t *dgi_book_starts(const dg_book *book, dg_side side, uint16_t type,
+			       dg_numbering numbering);
+
+/* The partition that owns @row, which lies in [0, starts[n_parts]). */
+static inline uint32_t dgi_starts_find(const int64_t *starts, uint32_t n_parts, int64_t row)
+{
+	uint32_t part = 0;
+
+	/* The last start that is not above row, without a branch that depends on the data. */
+	for (uint32_t n = n_parts; n > 1;) {
+		uint32_t half = n / 2;
+
+		part += starts[part + half] <= row ? half : 0;
+		n -= half;
+	}
+	return part;
+}
 
 #endif
