@@ -6,8 +6,8 @@
 
 #include <distgraph/book.h>
 
-/* Partitions times types, nodes and edges together: a book of 32 MiB. */
-#define DGI_BOOK_RANGES_MAX (1U << 22)
+/* Partitions times types, nodes and edges together: a book of 16 MiB. */
+#define DGI_BOOK_RANGES_MAX (1U << 21)
 
 /* What a book is made of; arrays and strings are copied. */
 struct dgi_book_spec {

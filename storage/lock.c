@@ -196,6 +196,51 @@ void dgi_lock_release(struct dgi_lock *lock)
 	(void)pthread_mutex_unlock(&mutex);
 }
 
+/* Whose lock keeps others from reading. With the mutex held, for it opens and closes the file. */
+static dg_status ask_file(const char *path, int64_t *pid, dg_error *err)
+{
+	struct flock wish = { .l_type = F_RDLCK, .l_whence = SEEK_SET };
+	dg_status st = DG_OK;
+	char *file;
+	int fd;
+
+	if (asprintf(&file, "%s/%s", path, DGI_LOCK_FILE) < 0)
+		return dgi_fail_memory(err, path);
+	fd = open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0)
+		st = dgi_fail_errno(err, errno, "open '%s'", file);
+	else if (fcntl(fd, F_GETLK, &wish) != 0)
+		st = dgi_fail_errno(err, errno, "lock of '%s'", file);
+	else if (wish.l_type == F_UNLCK)
+		st = dgi_fail(err, DG_NOTFOUND, "store '%s': nobody writes it", path);
+	else
+		*pid = wish.l_pid > 0 ? wish.l_pid : 0;
+	if (fd >= 0)
+		(void)close(fd);
+	free(file);
+	return st;
+}
+
+dg_status dgi_lock_holder(const char *path, int64_t *pid, dg_error *err)
+{
+	const struct dgi_lock *lock;
+	struct stat directory;
+	dg_status st = DG_OK;
+
+	if (stat(path, &directory) != 0)
+		return dgi_fail_errno(err, errno, "store '%s'", path);
+	(void)pthread_mutex_lock(&mutex);
+	lock = find(&directory);
+	if (!lock)
+		st = ask_file(path, pid, err);
+	else if (lock->writable)
+		*pid = getpid();
+	else
+		st = dgi_fail(err, DG_NOTFOUND, "store '%s': nobody writes it", path);
+	(void)pthread_mutex_unlock(&mutex);
+	return st;
+}
+
 bool dgi_lock_is_inherited(const struct dgi_lock *lock)
 {
 	return lock->generation != fork_generation;

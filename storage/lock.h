@@ -14,6 +14,7 @@
 #include <distgraph/error.h>
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #define DGI_LOCK_FILE "lock"
 
@@ -27,6 +28,11 @@ struct dgi_lock;
 dg_status dgi_lock_take(const char *path, bool writable, struct dgi_lock **out, dg_error *err);
 /* Accepts NULL. */
 void dgi_lock_release(struct dgi_lock *lock);
+/*
+ * The process that has the store open for writing; 0: one that this process cannot see, of another
+ * PID namespace. Fails with NOTFOUND (nobody has), DENIED, IO.
+ */
+dg_status dgi_lock_holder(const char *path, int64_t *pid, dg_error *err);
 /* Was it taken by a process that this one was forked from? Then this one has no right to write. */
 bool dgi_lock_is_inherited(const struct dgi_lock *lock);
 

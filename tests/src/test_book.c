@@ -239,7 +239,7 @@ static void types_have_a_largest_number(void **state)
 	spec = worked_example();
 	spec.n_parts = DG_PARTS_MAX;
 	spec.n_edge_types = DGI_BOOK_RANGES_MAX / DG_PARTS_MAX;
-	assert_refused(&spec, "at most 4194304 ranges");
+	assert_refused(&spec, "at most 2097152 ranges");
 }
 
 static void types_that_cannot_be_are_refused(void **state)
