@@ -127,7 +127,9 @@ static void an_array_is_cut_into_equal_segments_but_the_last(void **state)
 	assert_int_equal(dgi_array_elements(&info, 1), 4);
 	dgi_array_info_encode(&info, data);
 	assert_ok(dgi_array_info_decode(data, sizeof data, &back, &err), &err);
-	assert_memory_equal(&back, &info, sizeof info);
+	assert_int_equal(back.dtype, info.dtype);
+	assert_int_equal(back.n, info.n);
+	assert_int_equal(back.segment_elements, info.segment_elements);
 	for (size_t cut = 0; cut < sizeof data; cut++)
 		assert_int_equal(dgi_array_info_decode(data, cut, &back, &err), DG_CORRUPT);
 }

@@ -1,0 +1,191 @@
+/* The hex examples of docs/format.md are read out of it and decoded. */
+#include "test.h"
+
+#include "chunk.h"
+#include "files.h"
+#include "record.h"
+#include "superblock.h"
+#include "tensor_info.h"
+#include "uuid.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STORE_UUID "3f2504e0-4f89-41d3-9a0c-0305e82c3301"
+
+static char *document;
+
+struct example {
+	uint8_t data[512];
+	size_t n;
+};
+
+/* Appends the bytes of one line: an offset, hex pairs, and a remark behind '|'. */
+static const char *read_line(const char *at, struct example *out)
+{
+	const char *end = strchr(at, '\n');
+
+	assert_non_null(end);
+	assert_int_equal(strtoul(at, NULL, 16), out->n);
+	at += strcspn(at, " ");
+	while (at < end && *at != '|') {
+		char *behind;
+
+		if (*at == ' ') {
+			at++;
+			continue;
+		}
+		assert_true(isxdigit((unsigned char)*at) && out->n < sizeof out->data);
+		out->data[out->n++] = (uint8_t)strtoul(at, &behind, 16);
+		assert_int_equal(behind - at, 2);
+		at = behind;
+	}
+	return end + 1;
+}
+
+static struct example find(const char *name)
+{
+	struct example example = { 0 };
+	char fence[64];
+	const char *at;
+
+	(void)snprintf(fence, sizeof fence, "```hex %s\n", name);
+	at = strstr(document, fence);
+	if (!at)
+		fail_msg("no example '%s' in docs/format.md", name);
+	at += strlen(fence);
+	while (strncmp(at, "```", 3) != 0)
+		at = read_line(at, &example);
+	return example;
+}
+
+/* Key and record of an example, verified; the payload is at value->data + 48. */
+static struct dgi_record decode(const char *name, struct dgi_key *key, struct example *value)
+{
+	struct example key_bytes;
+	struct dgi_record record;
+	char text[64];
+	dg_uuid uuid;
+	dg_error err = { 0 };
+
+	assert_ok(dgi_uuid_parse(STORE_UUID, &uuid, &err), &err);
+	(void)snprintf(text, sizeof text, "%s-key", name);
+	key_bytes = find(text);
+	(void)snprintf(text, sizeof text, "%s-value", name);
+	*value = find(text);
+	assert_ok(dgi_key_decode(key_bytes.data, key_bytes.n, key, &err), &err);
+	assert_ok(dgi_record_read(value->data, value->n,
+				  key->kind == DGI_KIND_SUPERBLOCK ? NULL : &uuid, key, &record,
+				  &err),
+		  &err);
+	assert_int_equal(record.payload_bytes, value->n - 48);
+	return record;
+}
+
+static void the_superblock_is_as_described(void **state)
+{
+	struct dgi_key key;
+	struct example value;
+	struct dgi_record record = decode("superblock", &key, &value);
+	uint8_t again[DGI_SUPERBLOCK_BYTES];
+	char text[DG_UUID_TEXT_BYTES];
+	struct dgi_superblock s;
+	dg_error err = { 0 };
+
+	(void)state;
+	assert_int_equal(key.kind, DGI_KIND_SUPERBLOCK);
+	assert_int_equal(record.payload_bytes, DGI_SUPERBLOCK_BYTES);
+	assert_ok(dgi_superblock_decode(value.data + 48, DGI_SUPERBLOCK_BYTES, &s, &err), &err);
+	dgi_uuid_text(&s.store_uuid, text);
+	assert_string_equal(text, STORE_UUID);
+	dgi_uuid_text(&s.cluster_uuid, text);
+	assert_string_equal(text, "00112233-4455-4677-8899-aabbccddeeff");
+	assert_int_equal(s.part, 1);
+	assert_int_equal(s.n_parts, 4);
+	assert_int_equal(s.format_read, DGI_FORMAT_VERSION);
+	assert_ok(dgi_superblock_check(&s, true, &err), &err);
+	dgi_superblock_encode(&s, again);
+	assert_memory_equal(again, value.data + 48, sizeof again);
+}
+
+static dg_tensor_info example_tensor(void)
+{
+	struct dgi_key key;
+	struct example value;
+	struct dgi_record record = decode("tensor", &key, &value);
+	dg_tensor_info info;
+	dg_error err = { 0 };
+	size_t used;
+
+	assert_int_equal(key.kind, DGI_KIND_TENSOR);
+	assert_ok(dgi_tensor_info_decode(value.data + 48, record.payload_bytes, &info, &used, &err),
+		  &err);
+	assert_int_equal(used, record.payload_bytes);
+	assert_int_equal(info.id, key.tensor);
+	return info;
+}
+
+static void the_tensor_is_as_described(void **state)
+{
+	dg_tensor_info info = example_tensor();
+
+	(void)state;
+	assert_int_equal(info.id, 3);
+	assert_string_equal(info.name, "feat");
+	assert_int_equal(info.dtype, DG_FLOAT32);
+	assert_int_equal(info.rank, 1);
+	assert_int_equal(info.shape[0], 2);
+	assert_int_equal(info.n_rows, 3);
+	assert_int_equal(info.chunk_pages, 1);
+}
+
+static void the_chunk_is_as_described(void **state)
+{
+	const float wanted[] = { 1, 2, 0.5f, -1, 0, 100 };
+	dg_tensor_info info = example_tensor();
+	struct dgi_cut cut = dgi_cut_of(&info);
+	struct dgi_key key;
+	struct example value;
+	struct dgi_record record = decode("chunk", &key, &value);
+
+	(void)state;
+	assert_int_equal(key.kind, DGI_KIND_CHUNK);
+	assert_int_equal(key.tensor, 3);
+	assert_int_equal(key.chunk, 0);
+	assert_int_equal(key.log, 5);
+	assert_int_equal(record.log, 5);
+	assert_int_equal(cut.value_bytes, 4080);
+	assert_int_equal(record.count, dgi_cut_rows(&cut, 0));
+	assert_int_equal(record.payload_bytes, sizeof wanted);
+	assert_memory_equal(value.data + 48, wanted, sizeof wanted);
+}
+
+static int load_document(void **state)
+{
+	dg_error err = { 0 };
+	size_t n;
+
+	(void)state;
+	assert_ok(dgi_file_read(FORMAT_MD, 1 << 20, &document, &n, &err), &err);
+	return 0;
+}
+
+static int free_document(void **state)
+{
+	(void)state;
+	free(document);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_superblock_is_as_described),
+		cmocka_unit_test(the_tensor_is_as_described),
+		cmocka_unit_test(the_chunk_is_as_described),
+	};
+
+	return cmocka_run_group_tests(tests, load_document, free_document);
+}
