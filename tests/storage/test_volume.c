@@ -1,0 +1,293 @@
+/* What storage/volume.c, write.c and make.c promise of a sound store. */
+#include "test.h"
+
+#include "fixture.h"
+
+#include "tmpdir.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct place {
+	char *dir;
+	char *store;
+};
+
+static int make_place(void **state)
+{
+	struct place *p = malloc(sizeof *p);
+
+	p->dir = tmpdir_new();
+	p->store = tmpdir_path(p->dir, "part1");
+	fixture_make(p->store, 1);
+	*state = p;
+	return 0;
+}
+
+static int remove_place(void **state)
+{
+	struct place *p = *state;
+
+	tmpdir_remove(p->dir);
+	free(p->store);
+	free(p);
+	return 0;
+}
+
+static struct dgi_volume *open_volume(const struct place *p, bool writable)
+{
+	struct dgi_volume *volume;
+	dg_error err = { 0 };
+
+	assert_ok(dgi_volume_open(p->store, writable, &volume, &err), &err);
+	return volume;
+}
+
+static void a_store_says_what_it_was_made_of(void **state)
+{
+	struct dgi_volume *volume = open_volume(*state, false);
+	const dg_tensor_info *infos;
+	const uint8_t *book;
+	dg_store_info info;
+	size_t n;
+
+	book = dgi_volume_book(volume, &n);
+	assert_int_equal(n, strlen(FIXTURE_BOOK));
+	assert_memory_equal(book, FIXTURE_BOOK, n);
+	infos = dgi_volume_tensors(volume, &n);
+	assert_int_equal(n, 5);
+	assert_string_equal(infos[1].name, "feat");
+	assert_int_equal(infos[1].row_bytes, 512);
+	assert_int_equal(infos[1].chunk_pages, 16);
+	assert_ptr_equal(dgi_volume_tensor(volume, FIXTURE_FEAT), &infos[1]);
+	assert_null(dgi_volume_tensor(volume, 2));
+	dgi_volume_get_info(volume, &info);
+	assert_int_equal(info.part, 1);
+	assert_int_equal(info.n_parts, 4);
+	assert_int_equal(info.incarnation, 0);
+	assert_int_equal(info.log_number, 0);
+	assert_true(info.file_bytes > FIXTURE_ROWS * 512 + FIXTURE_WIDE_ROWS * 100000);
+	dgi_volume_close(volume);
+}
+
+static void rows_come_back_in_the_order_asked_with_repeats(void **state)
+{
+	struct dgi_volume *volume = open_volume(*state, false);
+	const dg_id some[] = { 999, 0, 126, 127, 128, 999, 500, 0 };
+	const dg_id wide[] = { 6, 0, 3, 3 };
+	dg_id all[FIXTURE_ROWS];
+
+	for (int i = 0; i < FIXTURE_ROWS; i++)
+		all[i] = i;
+	fixture_expect_rows(volume, FIXTURE_FEAT, some, 8, 0);
+	fixture_expect_rows(volume, FIXTURE_FEAT, all, FIXTURE_ROWS, 0);
+	fixture_expect_rows(volume, FIXTURE_LABEL, all, FIXTURE_ROWS, 0);
+	fixture_expect_rows(volume, FIXTURE_WIDE, wide, 4, 0);
+	fixture_expect_rows(volume, FIXTURE_EMPTY, wide, 0, 0);
+	dgi_volume_close(volume);
+}
+
+static void a_row_that_is_not_there_is_refused(void **state)
+{
+	struct dgi_volume *volume = open_volume(*state, false);
+	dg_error err = { 0 };
+	uint8_t out[1024];
+	dg_id row = FIXTURE_ROWS;
+
+	assert_fails(dgi_volume_gather(volume, FIXTURE_FEAT, &row, 1, out, &err), DG_RANGE, &err,
+		     "tensor 'feat': row 1000, there are 1000 rows");
+	row = -1;
+	assert_fails(dgi_volume_gather(volume, FIXTURE_FEAT, &row, 1, out, &err), DG_RANGE, &err,
+		     "row -1");
+	row = 0;
+	assert_fails(dgi_volume_gather(volume, FIXTURE_EMPTY, &row, 1, out, &err), DG_RANGE, &err,
+		     "there are 0 rows");
+	assert_fails(dgi_volume_gather(volume, 2, &row, 1, out, &err), DG_NOTFOUND, &err,
+		     "no tensor 2");
+	dgi_volume_close(volume);
+}
+
+static void structure_arrays_are_read_across_segments(void **state)
+{
+	struct dgi_volume *volume = open_volume(*state, false);
+	int32_t *out = malloc(FIXTURE_ELEMENTS * sizeof *out);
+	dg_error err = { 0 };
+	dg_dtype dtype;
+	int64_t n;
+
+	assert_ok(dgi_volume_array(volume, 0, DG_GRAPH_INDICES, &dtype, &n, &err), &err);
+	assert_int_equal(dtype, DG_INT32);
+	assert_int_equal(n, FIXTURE_ELEMENTS);
+	assert_ok(dgi_volume_array_read(volume, 0, DG_GRAPH_INDICES, 0, n, out, &err), &err);
+	for (int64_t i = 0; i < n; i++)
+		assert_int_equal(out[i], fixture_element(i));
+	assert_ok(dgi_volume_array_read(volume, 0, DG_GRAPH_INDICES, 262143, 2, out, &err), &err);
+	assert_int_equal(out[0], fixture_element(262143));
+	assert_int_equal(out[1], fixture_element(262144));
+	assert_ok(dgi_volume_array_read(volume, 0, DG_GRAPH_INDICES, n, 0, out, &err), &err);
+	assert_fails(dgi_volume_array_read(volume, 0, DG_GRAPH_INDICES, n - 1, 2, out, &err),
+		     DG_RANGE, &err, "there are 600000");
+	assert_fails(dgi_volume_array_read(volume, 0, DG_GRAPH_INDICES, -1, 1, out, &err), DG_RANGE,
+		     &err, "from -1");
+	assert_ok(dgi_volume_array(volume, 5, DG_GRAPH_INDPTR, &dtype, &n, &err), &err);
+	assert_int_equal(n, 0);
+	assert_ok(dgi_volume_array_read(volume, 5, DG_GRAPH_INDPTR, 0, 0, out, &err), &err);
+	assert_fails(dgi_volume_array(volume, 5, DG_GRAPH_INDICES, &dtype, &n, &err), DG_NOTFOUND,
+		     &err, "edge type 5");
+	free(out);
+	dgi_volume_close(volume);
+}
+
+static void written_rows_are_seen_at_once_and_after_reopening(void **state)
+{
+	struct dgi_volume *volume = open_volume(*state, true);
+	const dg_id changed[] = { 5, 999, 127, 300 };
+	const dg_id kept[] = { 4, 6, 998, 126, 128 };
+	const dg_id wide[] = { 6 };
+	dg_store_info info;
+	dg_error err = { 0 };
+
+	assert_ok(fixture_write(volume, FIXTURE_FEAT, changed, 4, 1, &err), &err);
+	fixture_expect_rows(volume, FIXTURE_FEAT, changed, 4, 1);
+	fixture_expect_rows(volume, FIXTURE_FEAT, kept, 5, 0);
+	assert_ok(fixture_write(volume, FIXTURE_WIDE, wide, 1, 1, &err), &err);
+	assert_ok(fixture_write(volume, FIXTURE_LABEL, changed, 4, 1, &err), &err);
+	dgi_volume_get_info(volume, &info);
+	assert_int_equal(info.log_number, 3);
+	assert_int_equal(info.incarnation, 1);
+	dgi_volume_close(volume);
+
+	volume = open_volume(*state, false);
+	fixture_expect_rows(volume, FIXTURE_FEAT, changed, 4, 1);
+	fixture_expect_rows(volume, FIXTURE_FEAT, kept, 5, 0);
+	fixture_expect_rows(volume, FIXTURE_WIDE, wide, 1, 1);
+	fixture_expect_rows(volume, FIXTURE_LABEL, changed, 4, 1);
+	dgi_volume_get_info(volume, &info);
+	assert_int_equal(info.log_number, 3);
+	assert_int_equal(info.incarnation, 1);
+	dgi_volume_close(volume);
+}
+
+static void of_equal_rows_the_last_wins_within_and_between_writes(void **state)
+{
+	struct dgi_volume *volume = open_volume(*state, true);
+	const dg_id rows[] = { 7, 8, 7 };
+	const uint8_t first[] = { 1, 2, 3 };
+	const uint8_t second[] = { 4 };
+	struct dgi_write writes[] = {
+		{ .tensor = FIXTURE_LABEL, .rows = rows, .n = 3, .data = first },
+		{ .tensor = FIXTURE_LABEL, .rows = rows + 1, .n = 1, .data = second },
+	};
+	dg_error err = { 0 };
+	uint8_t out[2];
+
+	assert_ok(dgi_volume_write(volume, writes, 2, &err), &err);
+	assert_int_equal(writes[0].status, DG_OK);
+	assert_int_equal(writes[1].status, DG_OK);
+	assert_ok(dgi_volume_gather(volume, FIXTURE_LABEL, rows, 2, out, &err), &err);
+	assert_int_equal(out[0], 3);
+	assert_int_equal(out[1], 4);
+	dgi_volume_close(volume);
+}
+
+static void a_refused_write_hinders_no_other(void **state)
+{
+	struct dgi_volume *volume = open_volume(*state, true);
+	const dg_id good[] = { 1 };
+	const dg_id bad[] = { 2, FIXTURE_ROWS };
+	const uint8_t data[512] = { 9 };
+	struct dgi_write writes[] = {
+		{ .tensor = FIXTURE_LABEL, .rows = bad, .n = 2, .data = data },
+		{ .tensor = FIXTURE_LABEL, .rows = good, .n = 1, .data = data },
+		{ .tensor = 1234, .rows = good, .n = 1, .data = data },
+		{ .tensor = FIXTURE_SYSTEM, .rows = good, .n = 1, .data = data },
+		{ .tensor = FIXTURE_EMPTY, .rows = good, .n = 1, .data = data },
+		{ .tensor = FIXTURE_FEAT, .rows = good, .n = 0, .data = data },
+	};
+	dg_error err = { 0 };
+	uint8_t out;
+
+	assert_ok(dgi_volume_write(volume, writes, 6, &err), &err);
+	assert_fails(writes[0].status, DG_RANGE, &writes[0].error, "'label': row 1000");
+	assert_int_equal(writes[1].status, DG_OK);
+	assert_fails(writes[2].status, DG_NOTFOUND, &writes[2].error, "1234");
+	assert_fails(writes[3].status, DG_INVALID, &writes[3].error, "'_ORIGINAL_ID'");
+	assert_int_equal(writes[4].status, DG_RANGE);
+	assert_int_equal(writes[5].status, DG_OK);
+	assert_ok(dgi_volume_gather(volume, FIXTURE_LABEL, good, 1, &out, &err), &err);
+	assert_int_equal(out, 9);
+	fixture_expect_rows(volume, FIXTURE_LABEL, bad, 1, 0); /* all or nothing */
+	dgi_volume_close(volume);
+}
+
+static void a_store_open_to_be_read_takes_no_writes(void **state)
+{
+	struct dgi_volume *volume = open_volume(*state, false);
+	const dg_id row = 0;
+	dg_error err = { 0 };
+
+	assert_fails(fixture_write(volume, FIXTURE_LABEL, &row, 1, 1, &err), DG_DENIED, &err,
+		     "read only");
+	fixture_expect_rows(volume, FIXTURE_LABEL, &row, 1, 0);
+	dgi_volume_close(volume);
+}
+
+static void the_file_does_not_grow_when_rows_are_written_over_and_over(void **state)
+{
+	struct dgi_volume *volume = open_volume(*state, true);
+	dg_store_info before, after;
+	dg_error err = { 0 };
+	dg_id rows[FIXTURE_ROWS];
+
+	for (int i = 0; i < FIXTURE_ROWS; i++)
+		rows[i] = i;
+	for (uint64_t version = 1; version <= 5; version++)
+		assert_ok(fixture_write(volume, FIXTURE_FEAT, rows, FIXTURE_ROWS, version, &err),
+			  &err);
+	dgi_volume_get_info(volume, &before);
+	for (uint64_t version = 6; version <= 40; version++) {
+		assert_ok(fixture_write(volume, FIXTURE_FEAT, rows, FIXTURE_ROWS, version, &err),
+			  &err);
+		fixture_expect_rows(volume, FIXTURE_FEAT, rows, FIXTURE_ROWS, version);
+	}
+	dgi_volume_get_info(volume, &after);
+	assert_true(after.file_bytes <= before.file_bytes + before.file_bytes / 4);
+	dgi_volume_close(volume);
+}
+
+static void only_the_owner_may_touch_its_files(void **state)
+{
+	const struct place *p = *state;
+	static const char *const files[] = { "graph.mdb", "tensors.mdb", "lock" };
+	struct stat info;
+
+	for (size_t i = 0; i < 3; i++) {
+		char *path = tmpdir_path(p->store, files[i]);
+
+		assert_int_equal(stat(path, &info), 0);
+		assert_int_equal(info.st_mode & 07777, 0600);
+		free(path);
+	}
+	assert_int_not_equal(access(p->store, F_OK), -1);
+}
+
+int main(void)
+{
+#define with_store(test) cmocka_unit_test_setup_teardown(test, make_place, remove_place)
+	const struct CMUnitTest tests[] = {
+		with_store(a_store_says_what_it_was_made_of),
+		with_store(rows_come_back_in_the_order_asked_with_repeats),
+		with_store(a_row_that_is_not_there_is_refused),
+		with_store(structure_arrays_are_read_across_segments),
+		with_store(written_rows_are_seen_at_once_and_after_reopening),
+		with_store(of_equal_rows_the_last_wins_within_and_between_writes),
+		with_store(a_refused_write_hinders_no_other),
+		with_store(a_store_open_to_be_read_takes_no_writes),
+		with_store(the_file_does_not_grow_when_rows_are_written_over_and_over),
+		with_store(only_the_owner_may_touch_its_files),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
