@@ -1,2 +1,0 @@
-/* net.c -- replaced when the first file of this directory lands. */
-extern int dgi_net_placeholder;
