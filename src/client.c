@@ -1,0 +1,462 @@
+/* client.c -- all partitions of a graph, seen as one. */
+#include <distgraph/client.h>
+
+#include "book.h"
+#include "fail.h"
+#include "link.h"
+#include "transfer.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define TIMEOUT_MS 30000
+#define POOL_BYTES ((size_t)128 << 20) /* of free memory blocks that are kept */
+#define TRANSLATE_ROWS (1U << 18)      /* translated at a time */
+
+struct dg_client {
+	dg_cluster *cluster;
+	const dg_book *book;
+	uint32_t timeout_ms;
+	pid_t pid; /* that opened it: a forked child shares sockets it must not use */
+	char *ip_config;
+	char **addresses; /* one a partition; NULL: by the rules */
+	struct dgi_pool pool;
+	struct dgi_link *links; /* one a partition */
+	struct dgi_split split;
+	dg_tensor_info *tensors; /* NULL until they are asked for */
+	size_t n_tensors;
+};
+
+/* --- Opening --- */
+
+static dg_status copy_addresses(dg_client *client, const dg_client_options *options, dg_error *err)
+{
+	uint32_t n_parts = dg_book_n_parts(client->book);
+
+	if (!options->addresses)
+		return DG_OK;
+	if (options->n_addresses != n_parts)
+		return dgi_fail(err, DG_INVALID,
+				"%zu addresses, the graph has %" PRIu32 " partitions",
+				options->n_addresses, n_parts);
+	client->addresses = calloc(n_parts, sizeof *client->addresses);
+	if (!client->addresses)
+		return dgi_fail_memory(err, "client");
+	for (uint32_t p = 0; p < n_parts; p++) {
+		struct dgi_address address;
+		dg_status st = dgi_address_parse(options->addresses[p], 0, &address, err);
+
+		if (st)
+			return st;
+		client->addresses[p] = strdup(options->addresses[p]);
+		if (!client->addresses[p])
+			return dgi_fail_memory(err, "client");
+	}
+	return DG_OK;
+}
+
+static dg_status copy_options(dg_client *client, const dg_client_options *options, dg_error *err)
+{
+	client->timeout_ms = options->timeout_ms ? options->timeout_ms : TIMEOUT_MS;
+	if (options->ip_config) {
+		client->ip_config = strdup(options->ip_config);
+		if (!client->ip_config)
+			return dgi_fail_memory(err, "client");
+	}
+	return copy_addresses(client, options, err);
+}
+
+static dg_status make_links(dg_client *client, dg_error *err)
+{
+	uint32_t n_parts = dg_book_n_parts(client->book);
+
+	client->links = calloc(n_parts, sizeof *client->links);
+	if (!client->links)
+		return dgi_fail_memory(err, "client");
+	for (uint32_t p = 0; p < n_parts; p++) {
+		client->links[p].cluster = client->cluster;
+		client->links[p].pool = &client->pool;
+		client->links[p].ip_config = client->ip_config;
+		client->links[p].address = client->addresses ? client->addresses[p] : NULL;
+		client->links[p].part = p;
+	}
+	return DG_OK;
+}
+
+dg_status dg_client_open(const char *path, const dg_client_options *options, dg_client **out,
+			 dg_error *err)
+{
+	static const dg_client_options defaults;
+	dg_client *client = calloc(1, sizeof *client);
+	dg_status st;
+
+	if (!client)
+		return dgi_fail_memory(err, "client");
+	client->pid = getpid();
+	client->pool = dgi_pool_of(POOL_BYTES);
+	st = dg_cluster_open(path, &client->cluster, err);
+	if (!st) {
+		client->book = dg_cluster_book(client->cluster);
+		st = copy_options(client, options ? options : &defaults, err);
+	}
+	if (!st)
+		st = make_links(client, err);
+	if (st) {
+		dg_client_close(client);
+		return st;
+	}
+	*out = client;
+	return DG_OK;
+}
+
+void dg_client_close(dg_client *client)
+{
+	uint32_t n_parts;
+
+	if (!client)
+		return;
+	n_parts = client->book ? dg_book_n_parts(client->book) : 0;
+	for (uint32_t p = 0; p < n_parts; p++) {
+		if (client->links)
+			dgi_link_close(&client->links[p]);
+		if (client->addresses)
+			free(client->addresses[p]);
+	}
+	free(client->links);
+	free(client->addresses);
+	free(client->ip_config);
+	free(client->tensors);
+	dgi_split_clear(&client->split);
+	dgi_pool_clear(&client->pool);
+	dg_cluster_close(client->cluster);
+	free(client);
+}
+
+const dg_cluster *dg_client_cluster(const dg_client *client)
+{
+	return client->cluster;
+}
+
+const dg_book *dg_client_book(const dg_client *client)
+{
+	return client->book;
+}
+
+/* Every call begins so. */
+static dg_status begin(const dg_client *client, struct dgi_deadline *deadline, dg_error *err)
+{
+	if (getpid() != client->pid)
+		return dgi_fail(err, DG_DENIED,
+				"the client was opened by process %ld: a forked process must open "
+				"its own",
+				(long)client->pid);
+	*deadline = dgi_deadline_in(client->timeout_ms);
+	return DG_OK;
+}
+
+/* --- Tensors --- */
+
+/* A description from a server, made the graph's: its rows are those of all partitions. */
+static dg_status adopt(const dg_client *client, dg_tensor_info *info, dg_error *err)
+{
+	if (!dgi_book_starts(client->book, info->side, info->type, info->numbering))
+		return dgi_fail(err, DG_MISMATCH,
+				"tensor '%s' belongs to %s type %u, which the cluster file lacks",
+				info->name, info->side == DG_NODE ? "node" : "edge", info->type);
+	info->n_rows = dg_book_count(client->book, info->side, info->type);
+	return DG_OK;
+}
+
+/* Takes one piece of the list; the first says how long it is. */
+static dg_status take_described(dg_client *client, const struct dgi_message *reply,
+				dg_tensor_info **list, size_t *n, uint32_t *total, dg_error *err)
+{
+	struct dgi_described piece;
+	dg_status st = dgi_described_decode(reply->body, reply->head_bytes, &piece, err);
+
+	if (st)
+		return st;
+	if (!*list) {
+		if (piece.total > DG_TENSORS_MAX)
+			return dgi_fail(err, DG_PROTO, "%" PRIu32 " tensors, at most %d",
+					piece.total, DG_TENSORS_MAX);
+		*total = piece.total;
+		*list = calloc((size_t)*total + 1, sizeof **list);
+		if (!*list)
+			return dgi_fail_memory(err, "tensors");
+	}
+	if (piece.total != *total || piece.n > *total - *n || (piece.n == 0 && *n < *total))
+		return dgi_fail(err, DG_PROTO,
+				"%" PRIu32 " descriptions behind %zu of %" PRIu32
+				", and now of %" PRIu32,
+				piece.n, *n, *total, piece.total);
+	for (uint32_t i = 0; !st && i < piece.n; i++) {
+		st = dgi_described_next(&piece, &(*list)[*n], err);
+		if (!st)
+			st = adopt(client, &(*list)[(*n)++], err);
+	}
+	return st;
+}
+
+static dg_status fetch_tensors(dg_client *client, struct dgi_deadline deadline, dg_error *err)
+{
+	struct dgi_link *link = &client->links[0];
+	dg_tensor_info *list = NULL;
+	uint32_t total = 0;
+	size_t n = 0;
+	dg_status st;
+
+	do {
+		uint8_t request[DGI_DESCRIBE_BYTES];
+		struct dgi_body body = { .copied = request, .copied_bytes = sizeof request };
+		struct dgi_message reply;
+
+		dgi_describe_encode((uint32_t)n, request);
+		st = dgi_link_call(link, DGI_DESCRIBE, &body, deadline, &reply, err);
+		if (st)
+			break;
+		st = take_described(client, &reply, &list, &n, &total, err);
+		dgi_message_clear(&client->pool, &reply);
+		if (st)
+			(void)dgi_link_context(link, st, err);
+	} while (!st && n < total);
+	if (st) {
+		free(list);
+		return st;
+	}
+	free(client->tensors);
+	client->tensors = list;
+	client->n_tensors = n;
+	return DG_OK;
+}
+
+static dg_status need_tensors(dg_client *client, struct dgi_deadline deadline, dg_error *err)
+{
+	return client->tensors ? DG_OK : fetch_tensors(client, deadline, err);
+}
+
+dg_status dg_client_tensors(dg_client *client, const dg_tensor_info **out, size_t *n, dg_error *err)
+{
+	struct dgi_deadline deadline;
+	dg_status st = begin(client, &deadline, err);
+
+	if (!st)
+		st = fetch_tensors(client, deadline, err);
+	if (st)
+		return st;
+	*out = client->tensors;
+	*n = client->n_tensors;
+	return DG_OK;
+}
+
+dg_status dg_client_find(dg_client *client, const char *text, dg_tensor_info *out, dg_error *err)
+{
+	struct dgi_deadline deadline;
+	size_t index;
+	dg_status st = begin(client, &deadline, err);
+
+	if (!st)
+		st = need_tensors(client, deadline, err);
+	if (!st)
+		st = dg_book_find_tensor(client->book, client->tensors, client->n_tensors, text,
+					 &index, err);
+	if (!st)
+		*out = client->tensors[index];
+	return st;
+}
+
+/* --- Rows --- */
+
+static dg_status split_rows(dg_client *client, const dg_tensor_info *tensor, const dg_id *rows,
+			    size_t n, dg_error *err)
+{
+	const int64_t *starts =
+		dgi_book_starts(client->book, tensor->side, tensor->type, tensor->numbering);
+	size_t bad = 0;
+	uint32_t part;
+	int64_t local;
+	dg_status st;
+
+	if (!starts || tensor->row_bytes == 0)
+		return dgi_fail(err, DG_INVALID, "tensor '%s': no tensor of this graph",
+				tensor->name);
+	st = dgi_split_rows(&client->split, starts, dg_book_n_parts(client->book), rows, n, &bad);
+	if (st == DG_RANGE) /* says it in words */
+		return dg_book_locate(client->book, tensor, rows[bad], &part, &local, err);
+	return st ? dgi_fail_memory(err, "row numbers") : DG_OK;
+}
+
+/* Pulls into @out or pushes from @data, a large call in several splits. */
+static dg_status transfer_rows(dg_client *client, const dg_tensor_info *tensor, const dg_id *rows,
+			       size_t n, void *out, const void *data, struct dgi_deadline deadline,
+			       dg_error *err)
+{
+	struct dgi_transfer transfer = {
+		.links = client->links,
+		.n_parts = dg_book_n_parts(client->book),
+		.tensor = tensor,
+		.split = &client->split,
+		.deadline = deadline,
+		.timeout_ms = client->timeout_ms,
+	};
+	dg_status st = DG_OK;
+
+	for (size_t at = 0; !st && at < n; at += DGI_SPLIT_ROWS_MAX) {
+		size_t piece = n - at < DGI_SPLIT_ROWS_MAX ? n - at : DGI_SPLIT_ROWS_MAX;
+		size_t offset = at * tensor->row_bytes;
+
+		transfer.out = out ? (char *)out + offset : NULL;
+		transfer.data = data ? (const char *)data + offset : NULL;
+		st = split_rows(client, tensor, rows + at, piece, err);
+		if (!st)
+			st = dgi_transfer(&transfer, err);
+	}
+	return st;
+}
+
+dg_status dg_client_pull(dg_client *client, const dg_tensor_info *tensor, const dg_id *rows,
+			 size_t n, void *out, dg_error *err)
+{
+	struct dgi_deadline deadline;
+	dg_status st = begin(client, &deadline, err);
+
+	return st ? st : transfer_rows(client, tensor, rows, n, out, NULL, deadline, err);
+}
+
+dg_status dg_client_push(dg_client *client, const dg_tensor_info *tensor, const dg_id *rows,
+			 size_t n, const void *data, dg_error *err)
+{
+	struct dgi_deadline deadline;
+	dg_status st = begin(client, &deadline, err);
+
+	if (st)
+		return st;
+	if (tensor->flags & DG_TENSOR_SYSTEM)
+		return dgi_fail(err, DG_INVALID, "tensor '%s': kept by the store itself",
+				tensor->name);
+	return transfer_rows(client, tensor, rows, n, NULL, data, deadline, err);
+}
+
+/* --- Ids --- */
+
+/* The id table called @name of a type. Lent. */
+static dg_status find_table(dg_client *client, dg_side side, uint16_t type, const char *name,
+			    const dg_tensor_info **out, dg_error *err)
+{
+	for (size_t i = 0; i < client->n_tensors; i++) {
+		const dg_tensor_info *info = &client->tensors[i];
+
+		if (info->side != side || info->type != type || !(info->flags & DG_TENSOR_SYSTEM) ||
+		    strcmp(info->name, name) != 0)
+			continue;
+		if ((info->dtype != DG_INT32 && info->dtype != DG_INT64) || info->rank != 0)
+			return dgi_fail(err, DG_MISMATCH,
+					"tensor '%s': rows of %s, want one int32 or int64 each",
+					name, dg_dtype_name(info->dtype));
+		*out = info;
+		return DG_OK;
+	}
+	return dgi_fail(err, DG_NOTFOUND, "%s type %u: no tensor '%s'",
+			side == DG_NODE ? "node" : "edge", type, name);
+}
+
+static void widen(const dg_tensor_info *table, const void *from, size_t n, dg_id *out)
+{
+	const int32_t *narrow = from;
+
+	if (table->dtype == DG_INT64) {
+		memcpy(out, from, n * sizeof *out);
+		return;
+	}
+	for (size_t i = 0; i < n; i++)
+		out[i] = narrow[i];
+}
+
+static dg_status translate(dg_client *client, const dg_tensor_info *table, const dg_id *ids,
+			   size_t n, dg_id *out, struct dgi_deadline deadline, dg_error *err)
+{
+	size_t room = n < TRANSLATE_ROWS ? n : TRANSLATE_ROWS;
+	void *rows = malloc(room * sizeof(dg_id) + 1); /* apart, for @out may be @ids */
+	dg_status st = DG_OK;
+
+	if (!rows)
+		return dgi_fail_memory(err, "ids");
+	for (size_t at = 0; !st && at < n; at += room) {
+		size_t piece = n - at < room ? n - at : room;
+
+		st = transfer_rows(client, table, ids + at, piece, rows, NULL, deadline, err);
+		if (!st)
+			widen(table, rows, piece, out + at);
+	}
+	free(rows);
+	return st;
+}
+
+static dg_status translate_by(dg_client *client, const char *name, dg_side side, uint16_t type,
+			      const dg_id *ids, size_t n, dg_id *out, dg_error *err)
+{
+	const dg_tensor_info *table = NULL;
+	struct dgi_deadline deadline;
+	dg_status st = begin(client, &deadline, err);
+
+	if (!st)
+		st = need_tensors(client, deadline, err);
+	if (!st)
+		st = find_table(client, side, type, name, &table, err);
+	return st ? st : translate(client, table, ids, n, out, deadline, err);
+}
+
+dg_status dg_client_to_internal(dg_client *client, dg_side side, uint16_t type, const dg_id *ids,
+				size_t n, dg_id *out, dg_error *err)
+{
+	return translate_by(client, DG_TENSOR_INTERNAL_ID, side, type, ids, n, out, err);
+}
+
+dg_status dg_client_to_original(dg_client *client, dg_side side, uint16_t type, const dg_id *ids,
+				size_t n, dg_id *out, dg_error *err)
+{
+	return translate_by(client, DG_TENSOR_ORIGINAL_ID, side, type, ids, n, out, err);
+}
+
+/* --- Servers --- */
+
+static dg_status ping(dg_client *client, struct dgi_link *link, struct dgi_deadline deadline,
+		      dg_server_status *out, dg_error *err)
+{
+	dg_server_status status = { 0 };
+	struct dgi_message reply;
+	int64_t began_us;
+	dg_status st = dgi_link_open(link, deadline, err); /* not part of the round trip */
+
+	if (st)
+		return st;
+	began_us = dgi_now_us();
+	st = dgi_link_call(link, DGI_PING, NULL, deadline, &reply, err);
+	if (st)
+		return st;
+	status.round_trip_ms = (double)(dgi_now_us() - began_us) / 1000;
+	st = dgi_status_decode(reply.body, reply.head_bytes, &status, err);
+	dgi_message_clear(&client->pool, &reply);
+	if (st)
+		return dgi_link_context(link, st, err);
+	(void)snprintf(status.address, sizeof status.address, "%s", link->used);
+	*out = status;
+	return DG_OK;
+}
+
+dg_status dg_client_server_status(dg_client *client, uint32_t part, dg_server_status *out,
+				  dg_error *err)
+{
+	struct dgi_deadline deadline;
+	dg_status st = begin(client, &deadline, err);
+
+	if (st)
+		return st;
+	if (part >= dg_book_n_parts(client->book))
+		return dgi_fail(err, DG_RANGE, "partition %" PRIu32 ": the graph has %" PRIu32,
+				part, dg_book_n_parts(client->book));
+	return ping(client, &client->links[part], deadline, out, err);
+}
