@@ -1,6 +1,7 @@
 /* files.c -- files and directories made so that a crash leaves either the old or the new. */
 #include "files.h"
 
+#include "check.h"
 #include "fail.h"
 
 #include <dirent.h>
@@ -12,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -157,9 +159,32 @@ dg_status dgi_file_read(const char *path, size_t max, char **out, size_t *n, dg_
 typedef dg_status tree_fn(int directory, const char *name, const char *path, bool is_directory,
 			  dg_error *err);
 
+static dg_status tree_visit(int fd, const char *path, int depth, tree_fn *fn, dg_error *err);
+
+static dg_status visit_entry(int directory, const char *name, const char *path, int depth,
+			     tree_fn *fn, dg_error *err)
+{
+	struct stat info;
+	dg_status st = DG_OK;
+	int fd;
+
+	if (fstatat(directory, name, &info, AT_SYMLINK_NOFOLLOW) != 0)
+		return dgi_fail_errno(err, errno, "stat '%s'", path);
+	if (S_ISDIR(info.st_mode)) {
+		if (depth == TREE_DEPTH_MAX)
+			return dgi_fail(err, DG_INVALID, "'%s': more than %d directories deep",
+					path, TREE_DEPTH_MAX);
+		fd = openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (fd < 0)
+			return dgi_fail_errno(err, errno, "open directory '%s'", path);
+		st = tree_visit(fd, path, depth + 1, fn, err);
+	}
+	return st ? st : fn(directory, name, path, S_ISDIR(info.st_mode), err);
+}
+
 /*
- * Calls @fn for each entry below directory @fd, which it takes, inner ones first, then goes on
- * with its neighbours. Links are entries, not ways.
+ * Calls @fn for each entry below directory @fd, which it takes, inner ones first. Links are
+ * entries, not ways.
  */
 static dg_status tree_visit(int fd, const char *path, int depth, tree_fn *fn, dg_error *err)
 {
@@ -173,7 +198,6 @@ static dg_status tree_visit(int fd, const char *path, int depth, tree_fn *fn, dg
 		return st;
 	}
 	while (!st && (errno = 0, entry = readdir(dir))) {
-		struct stat info;
 		char *inner;
 
 		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
@@ -182,23 +206,7 @@ static dg_status tree_visit(int fd, const char *path, int depth, tree_fn *fn, dg
 			st = dgi_fail_memory(err, path);
 			break;
 		}
-		if (fstatat(fd, entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0) {
-			st = dgi_fail_errno(err, errno, "stat '%s'", inner);
-		} else if (S_ISDIR(info.st_mode)) {
-			int inner_fd = openat(fd, entry->d_name,
-					      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-
-			if (inner_fd < 0)
-				st = dgi_fail_errno(err, errno, "open directory '%s'", inner);
-			else if (depth + 1 == TREE_DEPTH_MAX)
-				st = dgi_fail(err, DG_INVALID,
-					      "'%s': more than %d directories deep", inner,
-					      TREE_DEPTH_MAX);
-			else
-				st = tree_visit(inner_fd, inner, depth + 1, fn, err);
-		}
-		if (!st)
-			st = fn(fd, entry->d_name, inner, S_ISDIR(info.st_mode), err);
+		st = visit_entry(fd, entry->d_name, inner, depth, fn, err);
 		free(inner);
 	}
 	if (!st && errno != 0)
@@ -272,26 +280,71 @@ static const struct filesystem unsafe_filesystems[] = {
 	{ OCFS2_SUPER_MAGIC, "OCFS2" }, { 0x01161970, "GFS2" },	      { NCP_SUPER_MAGIC, "NCP" },
 };
 
+/* Of FUSE, whose file systems have one number and are mostly remote, those that are local. */
+static const char *const safe_fuse_types[] = { "fuseblk", "fuse.fuse-overlayfs", "fuse.lazyfs" };
+
+/*
+ * The type of the file system that @path lies on, from the mount with its device number:
+ * "36 35 98:0 /root /mount/point options - type source options". Empty where it is not found.
+ */
+static void mount_type(const char *path, char *out, size_t room)
+{
+	FILE *f = fopen("/proc/self/mountinfo", "re");
+	struct stat info;
+	char *line = NULL;
+	size_t capacity = 0;
+
+	*out = '\0';
+	if (!f)
+		return;
+	if (stat(path, &info) == 0)
+		while (getline(&line, &capacity, f) > 0) {
+			unsigned device_major, device_minor;
+			const char *type = strstr(line, " - ");
+
+			if (!type ||
+			    sscanf(line, "%*s %*s %u:%u", &device_major, &device_minor) != 2)
+				continue;
+			if (makedev(device_major, device_minor) == info.st_dev)
+				(void)snprintf(out, room, "%.*s", (int)strcspn(type + 3, " "),
+					       type + 3);
+		}
+	free(line);
+	(void)fclose(f);
+}
+
+static dg_status fail_unsafe(const char *path, const char *name, dg_error *err)
+{
+	return dgi_fail(err, DG_UNSUPPORTED,
+			"'%s' lies on %s: locks and memory maps are not reliable there, put the "
+			"store on a local disk",
+			path, name);
+}
+
 dg_status dgi_filesystem_check(const char *path, dg_error *err)
 {
 	struct statfs info;
+	char type[64];
 
 	if (statfs(path, &info) != 0)
 		return dgi_fail_errno(err, errno, "file system of '%s'", path);
-	for (size_t i = 0; i < sizeof unsafe_filesystems / sizeof unsafe_filesystems[0]; i++)
+	for (size_t i = 0; i < DGI_COUNT_OF(unsafe_filesystems); i++)
 		if ((unsigned long)info.f_type == unsafe_filesystems[i].magic)
-			return dgi_fail(err, DG_UNSUPPORTED,
-					"'%s' lies on %s: locks and memory maps are not reliable "
-					"there, put the store on a local disk",
-					path, unsafe_filesystems[i].name);
-	return DG_OK;
+			return fail_unsafe(path, unsafe_filesystems[i].name, err);
+	if ((unsigned long)info.f_type != FUSE_SUPER_MAGIC)
+		return DG_OK;
+	mount_type(path, type, sizeof type);
+	for (size_t i = 0; i < DGI_COUNT_OF(safe_fuse_types); i++)
+		if (strcmp(type, safe_fuse_types[i]) == 0)
+			return DG_OK;
+	return fail_unsafe(path, *type ? type : "FUSE", err);
 }
 
 dg_status dgi_ownership_check(const char *path, dg_error *err)
 {
 	struct stat info;
 
-	if (lstat(path, &info) != 0)
+	if (stat(path, &info) != 0)
 		return dgi_fail_errno(err, errno, "stat '%s'", path);
 	if (info.st_uid != geteuid())
 		return dgi_fail(err, DG_DENIED, "'%s' belongs to user %u, this process is user %u",

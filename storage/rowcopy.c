@@ -6,6 +6,7 @@
 #include "record.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,9 +14,10 @@
 #include <unistd.h>
 
 #define VERIFIED (UINT64_C(1) << 63)
-#define GROUP_ROWS 64	   /* looked up, copied and checked together */
-#define PREFETCH_ROWS 12   /* ahead of the one being copied */
-#define PREFETCH_BYTES 512 /* of each; the processor's own prefetcher sees longer runs */
+#define GROUP_ROWS 64	    /* looked up, copied and checked together */
+#define PREFETCH_ROWS 12    /* ahead of the one being copied */
+#define PREFETCH_BYTES 512  /* of each; the processor's own prefetcher sees longer runs */
+#define SHORT_ROW_BYTES 256 /* a whole group of them is prefetched while it is looked up */
 #define LINE_BYTES 64
 #define TRIES 64 /* without the lock */
 
@@ -33,7 +35,7 @@ static dg_status map_memfd(size_t bytes, int *fd, void **out, dg_error *err)
 {
 	void *base;
 
-	*fd = memfd_create("distgraph-table", MFD_CLOEXEC);
+	*fd = memfd_create("distgraph-table", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (*fd < 0)
 		return dgi_fail_errno(err, errno, "chunk table");
 	if (ftruncate(*fd, (off_t)bytes) != 0)
@@ -41,6 +43,8 @@ static dg_status map_memfd(size_t bytes, int *fd, void **out, dg_error *err)
 	base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
 	if (base == MAP_FAILED)
 		return dgi_fail_errno(err, errno, "map the chunk table of %zu bytes", bytes);
+	/* Whoever gets the descriptor can neither write nor resize it; harmless where not known. */
+	(void)fcntl(*fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SHRINK | F_SEAL_GROW);
 	*out = base;
 	return DG_OK;
 }
@@ -225,7 +229,6 @@ dg_status dgi_rows_verify(struct dgi_table *table, const struct dgi_rows *rows, 
 struct group {
 	const struct dgi_table_entry *entries[GROUP_ROWS];
 	uint64_t sequences[GROUP_ROWS];
-	uint64_t offsets[GROUP_ROWS]; /* in the file */
 	const uint8_t *sources[GROUP_ROWS];
 };
 
@@ -254,7 +257,8 @@ static dg_status look_up(struct dgi_table *table, const struct dgi_rows *rows, d
 		location = atomic_load_explicit(&entry->location, memory_order_acquire);
 	}
 	g->entries[i] = entry;
-	g->offsets[i] = (location & ~VERIFIED) * DGI_PAGE_BYTES + DGI_CHUNK_ROWS_AT +
+	/* The map is looked up after the location, which it therefore covers. */
+	g->sources[i] = value_at(table, location) + DGI_RECORD_HEADER_BYTES +
 			((uint64_t)id - chunk * cut->chunk_rows) * cut->row_bytes;
 	return DG_OK;
 }
@@ -271,10 +275,8 @@ static inline void prefetch_row(const uint8_t *row, size_t n)
 static inline __attribute__((always_inline)) void copy_rows(const struct group *g, size_t n,
 							    uint8_t *out, size_t row_bytes)
 {
-	for (size_t i = 0; i < n && i < PREFETCH_ROWS; i++)
-		prefetch_row(g->sources[i], row_bytes);
 	for (size_t i = 0; i < n; i++) {
-		if (i + PREFETCH_ROWS < n)
+		if (row_bytes > SHORT_ROW_BYTES && i + PREFETCH_ROWS < n)
 			prefetch_row(g->sources[i + PREFETCH_ROWS], row_bytes);
 		copy_bytes(out + i * row_bytes, g->sources[i], row_bytes);
 	}
@@ -305,6 +307,7 @@ static dg_status gather_once(struct dgi_table *table, const struct dgi_rows *row
 			     size_t n, uint8_t *out, bool moved[GROUP_ROWS], size_t *n_moved,
 			     dg_error *err)
 {
+	const bool is_short = rows->cut.row_bytes <= SHORT_ROW_BYTES;
 	struct group g;
 
 	for (size_t i = 0; i < n; i++) {
@@ -312,10 +315,9 @@ static dg_status gather_once(struct dgi_table *table, const struct dgi_rows *row
 
 		if (st)
 			return st;
+		if (is_short || i < PREFETCH_ROWS)
+			prefetch_row(g.sources[i], rows->cut.row_bytes);
 	}
-	/* The map is looked up last: it covers every location found. */
-	for (size_t i = 0; i < n; i++)
-		g.sources[i] = dgi_map_at(table->map, g.offsets[i]);
 	copy_group(&g, n, out, rows->cut.row_bytes);
 	atomic_thread_fence(memory_order_acquire);
 	*n_moved = 0;

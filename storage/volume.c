@@ -57,12 +57,6 @@ static dg_status check_directory(const char *path, dg_error *err)
 	return st ? st : dgi_ownership_check(path, err);
 }
 
-/* Maps all of a file that does not grow. */
-static dg_status map_whole(struct dgi_map *map, int fd, uint64_t file_bytes, dg_error *err)
-{
-	return dgi_map_extend(map, fd, (size_t)file_bytes, err);
-}
-
 static dg_status open_graph(struct dgi_volume *v, dg_error *err)
 {
 	int fd;
@@ -74,7 +68,7 @@ static dg_status open_graph(struct dgi_volume *v, dg_error *err)
 	if (!st)
 		st = dgi_superblock_check(&v->graph.superblock, v->writable, err);
 	if (!st)
-		st = map_whole(&v->graph_map, fd, v->graph.file_bytes, err);
+		st = dgi_map_extend(&v->graph_map, fd, (size_t)v->graph.file_bytes, err);
 	(void)close(fd);
 	return st ? dgi_context(err, st, DGI_GRAPH_FILE) : DG_OK;
 }
@@ -94,7 +88,7 @@ static dg_status open_tensors(struct dgi_volume *v, dg_error *err)
 	if (!st)
 		st = dgi_superblock_check(&v->tensors.superblock, v->writable, err);
 	if (!st && !v->writable)
-		st = map_whole(&v->tensors_map, fd, v->tensors.file_bytes, err);
+		st = dgi_map_extend(&v->tensors_map, fd, (size_t)v->tensors.file_bytes, err);
 	(void)close(fd);
 	return st ? dgi_context(err, st, DGI_TENSORS_FILE) : DG_OK;
 }

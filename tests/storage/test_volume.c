@@ -273,6 +273,148 @@ static void only_the_owner_may_touch_its_files(void **state)
 	assert_int_not_equal(access(p->store, F_OK), -1);
 }
 
+/* --- Every dtype, many shapes and lengths --- */
+
+struct shape {
+	uint32_t rank;
+	int64_t shape[3];
+};
+
+static const struct shape shapes[] = {
+	{ 0, { 0 } },	 { 1, { 1 } },	     { 1, { 3 } },
+	{ 2, { 2, 3 } }, { 3, { 7, 1, 5 } }, { 1, { 1031 } },
+};
+static const int64_t lengths[] = { 0, 1, 2, 31, 4096 };
+
+static dg_status fill_pattern(void *context, int64_t first, int64_t n, void *out, dg_error *err)
+{
+	const dg_tensor_info *info = context;
+
+	(void)err;
+	for (int64_t i = 0; i < n; i++)
+		fixture_row(info->id, first + i, 0, (uint8_t *)out + (size_t)i * info->row_bytes,
+			    info->row_bytes);
+	return DG_OK;
+}
+
+static dg_tensor_info tensor_number(uint32_t id)
+{
+	const size_t n_shapes = sizeof shapes / sizeof shapes[0];
+	const size_t n_lengths = sizeof lengths / sizeof lengths[0];
+	const struct shape *shape = &shapes[id % n_shapes];
+	dg_tensor_info info = { .id = id + 1, .name = "t", .rank = shape->rank };
+
+	info.dtype = (dg_dtype)(DG_BOOL + id / n_shapes / n_lengths);
+	info.n_rows = lengths[id / n_shapes % n_lengths];
+	info.row_bytes = (uint32_t)dg_dtype_bytes(info.dtype);
+	for (uint32_t i = 0; i < shape->rank; i++) {
+		info.shape[i] = shape->shape[i];
+		info.row_bytes *= (uint32_t)shape->shape[i];
+	}
+	return info;
+}
+
+static void tensors_of_every_dtype_shape_and_length_come_back(void **state)
+{
+	const struct place *p = *state;
+	struct place all = { .store = tmpdir_path(p->dir, "all") };
+	struct dgi_superblock s = { .n_parts = 1,
+				    .store_uuid = { { 1 } },
+				    .cluster_uuid = { { 2 } } };
+	struct dgi_volume_maker *maker;
+	struct dgi_volume *volume;
+	const dg_tensor_info *infos;
+	dg_id *rows = malloc(4096 * sizeof *rows);
+	dg_error err = { 0 };
+	size_t n;
+
+	for (int i = 0; i < 4096; i++)
+		rows[i] = i * 1231 % 4096;
+	assert_int_equal(mkdir(all.store, 0700), 0);
+	assert_ok(dgi_volume_make(all.store, &s, "", 0, &maker, &err), &err);
+	for (uint32_t id = 0; tensor_number(id).dtype <= DG_FLOAT64; id++) {
+		dg_tensor_info info = tensor_number(id);
+
+		assert_ok(dgi_volume_maker_tensor(maker, &info, fill_pattern, &info, &err), &err);
+	}
+	assert_ok(dgi_volume_maker_close(maker, true, &err), &err);
+	volume = open_volume(&all, true);
+	infos = dgi_volume_tensors(volume, &n);
+	assert_int_equal(n, 10 * 5 * 6);
+	for (size_t i = 0; i < n; i++) {
+		dg_id last = infos[i].n_rows - 1;
+
+		if (infos[i].n_rows == 4096)
+			fixture_expect_rows(volume, infos[i].id, rows, 4096, 0);
+		if (infos[i].n_rows == 0)
+			continue;
+		fixture_expect_rows(volume, infos[i].id, &last, 1, 0);
+		assert_ok(fixture_write(volume, infos[i].id, &last, 1, 1, &err), &err);
+		fixture_expect_rows(volume, infos[i].id, &last, 1, 1);
+	}
+	dgi_volume_close(volume);
+	free(rows);
+	free(all.store);
+}
+
+/* --- Limits of a write --- */
+
+#define CHUNKS_MAX 32768 /* that one write may change */
+#define PAGE_ROW_BYTES 4032
+
+static void a_write_may_change_so_many_chunks_and_several_writes_more(void **state)
+{
+	const struct place *p = *state;
+	struct place one = { .store = tmpdir_path(p->dir, "one") };
+	struct dgi_superblock s = { .n_parts = 1,
+				    .store_uuid = { { 1 } },
+				    .cluster_uuid = { { 2 } } };
+	dg_tensor_info info = { .id = 1,
+				.name = "t",
+				.dtype = DG_UINT8,
+				.rank = 1,
+				.shape = { PAGE_ROW_BYTES },
+				.n_rows = CHUNKS_MAX + 1,
+				.row_bytes = PAGE_ROW_BYTES,
+				.chunk_pages = 1 };
+	uint8_t *data = calloc(CHUNKS_MAX + 1, PAGE_ROW_BYTES);
+	dg_id *rows = malloc((CHUNKS_MAX + 1) * sizeof *rows);
+	struct dgi_write writes[] = {
+		{ .tensor = 1, .rows = rows, .n = CHUNKS_MAX + 1, .data = data },
+		{ .tensor = 1, .rows = rows, .n = CHUNKS_MAX, .data = data },
+		{ .tensor = 1, .rows = rows + CHUNKS_MAX, .n = 1, .data = data + 1 },
+	};
+	struct dgi_volume_maker *maker;
+	struct dgi_volume *volume;
+	dg_store_info store_info;
+	dg_error err = { 0 };
+	uint8_t out[PAGE_ROW_BYTES];
+
+	for (int i = 0; i <= CHUNKS_MAX; i++)
+		rows[i] = i;
+	data[PAGE_ROW_BYTES] = 9; /* the last byte of write 2's row, the first of row 1 */
+	assert_int_equal(mkdir(one.store, 0700), 0);
+	assert_ok(dgi_volume_make(one.store, &s, "", 0, &maker, &err), &err);
+	assert_ok(dgi_volume_maker_tensor(maker, &info, fill_pattern, &info, &err), &err);
+	assert_ok(dgi_volume_maker_close(maker, true, &err), &err);
+	volume = open_volume(&one, true);
+	assert_ok(dgi_volume_write(volume, writes, 3, &err), &err);
+	assert_fails(writes[0].status, DG_INVALID, &writes[0].error,
+		     "tensor 't': it changes more than 32768 chunks");
+	assert_ok(writes[1].status, &writes[1].error);
+	assert_ok(writes[2].status, &writes[2].error);
+	dgi_volume_get_info(volume, &store_info);
+	assert_int_equal(store_info.log_number, 2); /* one transaction was too small */
+	assert_ok(dgi_volume_gather(volume, 1, rows + CHUNKS_MAX, 1, out, &err), &err);
+	assert_memory_equal(out, data + 1, PAGE_ROW_BYTES);
+	assert_ok(dgi_volume_gather(volume, 1, rows + 1, 1, out, &err), &err);
+	assert_int_equal(out[0], 9);
+	dgi_volume_close(volume);
+	free(data);
+	free(rows);
+	free(one.store);
+}
+
 int main(void)
 {
 #define with_store(test) cmocka_unit_test_setup_teardown(test, make_place, remove_place)
@@ -286,6 +428,8 @@ int main(void)
 		with_store(a_refused_write_hinders_no_other),
 		with_store(a_store_open_to_be_read_takes_no_writes),
 		with_store(the_file_does_not_grow_when_rows_are_written_over_and_over),
+		with_store(tensors_of_every_dtype_shape_and_length_come_back),
+		with_store(a_write_may_change_so_many_chunks_and_several_writes_more),
 		with_store(only_the_owner_may_touch_its_files),
 	};
 
