@@ -401,8 +401,43 @@ dg_status dgi_staging_begin(const char *target, bool replace, struct dgi_staging
 	return DG_OK;
 }
 
+static dg_status fail_rename(const char *from, const char *to, dg_error *err)
+{
+	return dgi_fail_errno(err, errno, "rename '%s' to '%s'", from, to);
+}
+
+/*
+ * For file systems that rename only plainly: what is there is moved away first, to a name that
+ * becomes the staged one. A crash between the two renames leaves both under temporary names.
+ */
+static dg_status put_in_place_plainly(struct dgi_staging *staging, bool *old, dg_error *err)
+{
+	struct stat info;
+	char *away;
+
+	if (lstat(staging->target, &info) != 0)
+		return rename(staging->path, staging->target) == 0
+			       ? DG_OK
+			       : fail_rename(staging->path, staging->target, err);
+	if (!staging->replace)
+		return dgi_fail(err, DG_EXISTS, "'%s' exists already", staging->target);
+	if (asprintf(&away, "%s-old", staging->path) < 0)
+		return dgi_fail_memory(err, staging->target);
+	if (rename(staging->target, away) != 0 || rename(staging->path, staging->target) != 0) {
+		dg_status st = fail_rename(staging->path, staging->target, err);
+
+		(void)rename(away, staging->target);
+		free(away);
+		return st;
+	}
+	free(staging->path);
+	staging->path = away;
+	*old = true;
+	return DG_OK;
+}
+
 /* Puts the staged directory in the target's place; *old: what was there now has the staged name. */
-static dg_status put_in_place(const struct dgi_staging *staging, bool *old, dg_error *err)
+static dg_status put_in_place(struct dgi_staging *staging, bool *old, dg_error *err)
 {
 	*old = false;
 	if (renameat2(AT_FDCWD, staging->path, AT_FDCWD, staging->target, RENAME_NOREPLACE) == 0)
@@ -414,7 +449,9 @@ static dg_status put_in_place(const struct dgi_staging *staging, bool *old, dg_e
 		*old = true;
 		return DG_OK;
 	}
-	return dgi_fail_errno(err, errno, "rename '%s' to '%s'", staging->path, staging->target);
+	if (errno == EINVAL || errno == ENOSYS)
+		return put_in_place_plainly(staging, old, err);
+	return fail_rename(staging->path, staging->target, err);
 }
 
 static dg_status remove_any(const char *path, dg_error *err)
