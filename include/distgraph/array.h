@@ -2,7 +2,8 @@
  * distgraph/array.h -- NumPy's .npy files (format 1.0 and 2.0), little-endian, C order.
  *
  * Only plain numbers are read: a file that would need unpickling is refused, as is big-endian or
- * Fortran-order data. bfloat16, which NumPy lacks, is written as uint16 ("<u2").
+ * Fortran-order data. bfloat16, which NumPy lacks, is written as uint16 ("<u2"); unsigned integers
+ * wider than a byte are no dtype of ours and are refused when read.
  *
  * Threads: any thread. Ownership: dg_array_load() gives data to be freed by dg_array_clear().
  */
@@ -25,7 +26,7 @@ typedef struct dg_array {
 
 /*
  * Reads a .npy file, or one packed by gzip. Fails with NOTFOUND, INVALID (names what was found and
- * wanted), UNSUPPORTED (a dtype), IO, NOMEM.
+ * wanted), UNSUPPORTED (a dtype, byte order, Fortran order, a format version), DENIED, IO, NOMEM.
  */
 DG_API dg_status dg_array_load(const char *path, dg_array *out, dg_error *err);
 DG_API void dg_array_clear(dg_array *array);
@@ -35,8 +36,9 @@ typedef struct dg_array_writer dg_array_writer;
 
 /*
  * Begins a file of the given shape in a temporary file beside @path; dg_array_writer_close() with
- * @keep non-zero renames it into place, else it is removed. "-" is standard output.
- * Fails with INVALID, IO, FULL, NOMEM.
+ * @keep non-zero syncs it and renames it into place, else it is removed. "-" is standard output;
+ * a pipe or a device is written to as it comes.
+ * Fails with INVALID, NOTFOUND (the directory), DENIED, IO, FULL, NOMEM.
  */
 DG_API dg_status dg_array_writer_open(const char *path, dg_dtype dtype, uint32_t rank,
 				      const int64_t *shape, dg_array_writer **out, dg_error *err);
