@@ -124,7 +124,7 @@ static void a_dictionary_of_another_form_is_refused(void **state)
 		"{'descr': '<f4', 'fortran_order': False, 'shape': (3,), 'more': 1}",
 		"{'descr': '<f4' 'fortran_order': False, 'shape': (3,)}",
 		"{'descr': '<f4', 'fortran_order': False, 'shape': (3,)} x",
-		"{'descr': '<f4, 'fortran_order': False, 'shape': (3,)}",
+		"{'descr",
 		"{'descr': '<f4', 'fortran_order': False, 'shape': (9223372036854775808,)}",
 		"{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967296)}",
 		"{'descr': '<f8', 'fortran_order': False, 'shape': (1152921504606846976,)}",
