@@ -33,11 +33,14 @@ struct dgi_walk_options {
 	/* Also read the free list and account for every page of the file: a page in two places is
 	 * damage, a page in none is a leak (a remark). Costs a bitmap of one bit a page. */
 	bool account;
+	/* Also read the page header in front of each large value, which costs a read of each. Without
+	 * it a value counts the pages that it needs. */
+	bool headers;
 	/* Told each finding; the walk then goes on past damaged pages where it can. NULL: the first
 	 * damage ends the walk with CORRUPT. */
 	dg_finding_fn *found;
 	void *found_context;
-	const char *file_name; /* for messages: "tensors.mdb" */
+	const char *file_name; /* for findings: "tensors.mdb" */
 };
 
 struct dgi_walk_report {
@@ -45,14 +48,20 @@ struct dgi_walk_report {
 	uint64_t transaction; /* of the meta page chosen */
 	uint64_t map_bytes;   /* map size recorded there */
 	uint64_t last_page;
-	uint64_t pages_branch, pages_leaf, pages_overflow, pages_free, pages_leaked;
-	uint64_t records;
+	uint64_t pages_branch, pages_leaf, pages_overflow; /* of the main tree, and, with
+							    * account, of the free list's */
+	uint64_t pages_free, pages_leaked;
+	uint64_t records; /* of the main tree */
 	uint64_t damaged; /* findings other than remarks */
 };
 
 /*
  * Walks the LMDB 0.9 file open at @fd (only pread is used) and calls @fn for each record of the
- * main tree. Named databases and duplicate keys, which we never write, are damage.
+ * main tree. Named databases and duplicate keys, which we never write, are damage. Where the older
+ * of the two meta pages is damaged that is a remark, for nothing hangs on it.
+ *
+ * Every page and value of the tree lies within the file when it ends with OK; only free pages may
+ * lie behind its end. With a finder, records of an undamaged page out of order are given too.
  *
  * Fails with CORRUPT (the text names page, what was found, what was wanted), VERSION (LMDB's 1.0
  * format, another page size than 4096), IO, NOMEM, and what @fn returns.
