@@ -1,0 +1,169 @@
+/* store.c -- one partition: a volume with the partition book on top. */
+#include "store.h"
+
+#include "book.h"
+#include "fail.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+struct dg_store {
+	struct dgi_volume *volume;
+	dg_book *book;
+};
+
+/* Do the tensors have the rows that the book gives to this partition? */
+static dg_status check_tensor(const dg_store *store, const dg_tensor_info *tensor, uint32_t part,
+			      dg_error *err)
+{
+	dg_id start, end;
+
+	if (!dgi_book_starts(store->book, tensor->side, tensor->type, tensor->numbering))
+		return dgi_fail(err, DG_CORRUPT,
+				"tensor '%s': belongs to type %u, which the partition book lacks",
+				tensor->name, tensor->type);
+	dg_book_tensor_range(store->book, tensor, part, &start, &end);
+	if (tensor->n_rows != end - start)
+		return dgi_fail(err, DG_CORRUPT,
+				"tensor '%s': %" PRId64 " rows, want %" PRId64
+				" by the partition book",
+				tensor->name, tensor->n_rows, end - start);
+	return DG_OK;
+}
+
+static dg_status check_book(const dg_store *store, dg_error *err)
+{
+	const struct dgi_superblock *superblock = dgi_volume_superblock(store->volume);
+	uint32_t n_parts = dg_book_n_parts(store->book);
+	const dg_tensor_info *tensors;
+	dg_status st = DG_OK;
+	size_t n;
+
+	if (superblock->n_parts != n_parts || superblock->part >= n_parts)
+		return dgi_fail(err, DG_CORRUPT,
+				"part %" PRIu32 " of %" PRIu32
+				", but its partition book has %" PRIu32,
+				superblock->part, superblock->n_parts, n_parts);
+	tensors = dgi_volume_tensors(store->volume, &n);
+	for (size_t i = 0; !st && i < n; i++)
+		st = check_tensor(store, &tensors[i], superblock->part, err);
+	return st;
+}
+
+static dg_status open_book(dg_store *store, const char *path, dg_error *err)
+{
+	size_t n;
+	const uint8_t *bytes = dgi_volume_book(store->volume, &n);
+	dg_status st = dgi_book_decode(bytes, n, &store->book, err);
+
+	if (!st)
+		st = check_book(store, err);
+	return st ? dgi_context(err, st, "store '%s'", path) : DG_OK;
+}
+
+dg_status dg_store_open(const char *path, const dg_store_options *options, dg_store **out,
+			dg_error *err)
+{
+	dg_store *store = calloc(1, sizeof *store);
+	dg_status st;
+
+	if (!store)
+		return dgi_fail_memory(err, path);
+	st = dgi_volume_open(path, options && options->writable, &store->volume, err);
+	if (!st)
+		st = open_book(store, path, err);
+	if (st) {
+		dg_store_close(store);
+		return st;
+	}
+	*out = store;
+	return DG_OK;
+}
+
+void dg_store_close(dg_store *store)
+{
+	if (!store)
+		return;
+	dgi_volume_close(store->volume);
+	dgi_book_free(store->book);
+	free(store);
+}
+
+struct dgi_volume *dgi_store_volume(dg_store *store)
+{
+	return store->volume;
+}
+
+void dg_store_get_info(const dg_store *store, dg_store_info *out)
+{
+	dgi_volume_get_info(store->volume, out);
+}
+
+const dg_book *dg_store_book(const dg_store *store)
+{
+	return store->book;
+}
+
+const dg_tensor_info *dg_store_tensors(const dg_store *store, size_t *n)
+{
+	return dgi_volume_tensors(store->volume, n);
+}
+
+/* The caller's tensor must be ours: its row size says how much memory the caller has. */
+static dg_status check_mine(const dg_store *store, const dg_tensor_info *tensor, dg_error *err)
+{
+	const dg_tensor_info *mine = dgi_volume_tensor(store->volume, tensor->id);
+
+	if (!mine)
+		return dgi_fail(err, DG_NOTFOUND,
+				"tensor '%s' (number %" PRIu32 "): not in the store", tensor->name,
+				tensor->id);
+	if (mine->row_bytes != tensor->row_bytes)
+		return dgi_fail(err, DG_MISMATCH,
+				"tensor '%s': rows of %" PRIu32 " bytes, the store's have %" PRIu32,
+				tensor->name, tensor->row_bytes, mine->row_bytes);
+	return DG_OK;
+}
+
+dg_status dg_store_gather(dg_store *store, const dg_tensor_info *tensor, const dg_id *rows,
+			  size_t n, void *out, dg_error *err)
+{
+	dg_status st = check_mine(store, tensor, err);
+
+	return st ? st : dgi_volume_gather(store->volume, tensor->id, rows, n, out, err);
+}
+
+dg_status dg_store_assign(dg_store *store, const dg_tensor_info *tensor, const dg_id *rows,
+			  size_t n, const void *data, dg_error *err)
+{
+	struct dgi_write write = { .tensor = tensor->id, .rows = rows, .n = n, .data = data };
+	dg_status st = check_mine(store, tensor, err);
+
+	if (st)
+		return st;
+	if (dgi_volume_tensor(store->volume, tensor->id)->flags & DG_TENSOR_SYSTEM)
+		return dgi_fail(err, DG_INVALID, "tensor '%s': kept by the store itself",
+				tensor->name);
+	st = dgi_volume_write(store->volume, &write, 1, err);
+	if (!st && write.status) {
+		st = write.status;
+		if (err)
+			*err = write.error;
+	}
+	return st;
+}
+
+dg_status dg_store_graph_array(const dg_store *store, uint16_t etype, dg_graph_array array,
+			       dg_dtype *dtype, int64_t *n, dg_error *err)
+{
+	if (etype >= dg_book_n_edge_types(store->book))
+		return dgi_fail(err, DG_RANGE, "edge type %u: the graph has %u", etype,
+				dg_book_n_edge_types(store->book));
+	return dgi_volume_array(store->volume, etype, (uint8_t)array, dtype, n, err);
+}
+
+dg_status dg_store_graph_read(dg_store *store, uint16_t etype, dg_graph_array array, int64_t first,
+			      int64_t n, void *out, dg_error *err)
+{
+	return dgi_volume_array_read(store->volume, etype, (uint8_t)array, first, n, out, err);
+}
