@@ -25,15 +25,21 @@ struct dgi_frame dgi_request(enum dgi_message_type type, uint64_t request_id,
 				   .request_id = request_id };
 }
 
-/* Does for one connection what poll() said of it. */
+/*
+ * Does for one connection what poll() said of it. A server that refuses us says why before it
+ * closes: its last words count for more than that we could not send.
+ */
 static dg_status move_one(struct dgi_conn *conn, short ready, dg_error *err)
 {
+	dg_status unsent = DG_OK;
 	dg_status st = DG_OK;
 
 	if (ready & (POLLOUT | POLLERR))
-		st = dgi_conn_flush(conn, err);
-	if (!st && (ready & (POLLIN | POLLHUP | POLLERR)))
-		st = dgi_conn_receive(conn, err);
+		unsent = dgi_conn_flush(conn, err);
+	if (unsent || (ready & (POLLIN | POLLHUP | POLLERR)))
+		st = dgi_conn_receive(conn, unsent ? NULL : err);
+	if (unsent && (st || conn->ended || !dgi_inbox_is_amid(&conn->in)))
+		return unsent;
 	return st;
 }
 

@@ -51,7 +51,7 @@ struct dgi_inbox {
 	size_t have; /* bytes of the body that are there */
 
 	size_t begin, end; /* of what is in the stage */
-	_Alignas(64) uint8_t stage[DGI_INBOX_STAGE_BYTES];
+	uint8_t stage[DGI_INBOX_STAGE_BYTES];
 };
 
 /* Sets everything but place, which the caller may set afterwards. */

@@ -13,7 +13,7 @@
 struct dgi_outgoing {
 	struct dgi_outgoing *next;
 	void *block;
-	size_t block_bytes;
+	size_t block_room;
 	size_t bytes; /* of the whole message */
 	int n_runs;
 	struct iovec runs[RUNS_MAX];
@@ -32,7 +32,7 @@ static void free_first(struct dgi_outbox *out)
 	out->first = m->next;
 	if (!out->first)
 		out->last = NULL;
-	dgi_pool_put(out->pool, m->block, m->block_bytes);
+	dgi_pool_put(out->pool, m->block, m->block_room);
 	free(m);
 }
 
@@ -41,6 +41,11 @@ void dgi_outbox_clear(struct dgi_outbox *out)
 	while (out->first)
 		free_first(out);
 	out->bytes = out->sent = 0;
+}
+
+static size_t room_of(const struct dgi_body *body)
+{
+	return body->block_room ? body->block_room : body->block_bytes;
 }
 
 static dg_status length_of(const struct dgi_body *body, uint64_t *out, dg_error *err)
@@ -76,7 +81,7 @@ static struct dgi_outgoing *new_outgoing(const struct dgi_frame *frame, const st
 	if (!m)
 		return NULL;
 	*m = (struct dgi_outgoing){ .block = body->block,
-				    .block_bytes = body->block_bytes,
+				    .block_room = room_of(body),
 				    .bytes = DGI_FRAME_BYTES + (size_t)frame->body_bytes };
 	dgi_frame_encode(frame, m->head);
 	if (body->copied_bytes)
@@ -104,7 +109,7 @@ dg_status dgi_outbox_put(struct dgi_outbox *out, struct dgi_frame frame,
 			st = dgi_fail_memory(err, "message to send");
 	}
 	if (st) {
-		dgi_pool_put(out->pool, body->block, body->block_bytes);
+		dgi_pool_put(out->pool, body->block, room_of(body));
 		return st;
 	}
 	if (out->last)

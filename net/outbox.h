@@ -19,6 +19,7 @@ struct dgi_body {
 	size_t copied_bytes;
 	void *block; /* from the outbox's pool; taken, also on failure */
 	size_t block_bytes;
+	size_t block_room;	  /* bytes that the block was got for; 0: block_bytes */
 	const struct iovec *lent; /* must stay until they are sent or the outbox is cleared */
 	size_t n_lent;
 };
