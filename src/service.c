@@ -1,0 +1,233 @@
+/* service.c -- what a server does for each message. */
+#include "service.h"
+
+#include "deadline.h"
+#include "fail.h"
+#include "uuid.h"
+
+#include <inttypes.h>
+#include <unistd.h>
+
+void dgi_service_init(struct dgi_service *service, dg_store *store)
+{
+	*service = (struct dgi_service){
+		.store = store,
+		.volume = dgi_store_volume(store),
+		.started_ms = dgi_now_ms(),
+	};
+	dg_store_get_info(store, &service->info);
+	atomic_store(&service->log_number, service->info.log_number);
+}
+
+static dg_status check_uuid(const char *what, const dg_uuid *wanted, const dg_uuid *ours,
+			    dg_error *err)
+{
+	char wanted_text[DG_UUID_TEXT_BYTES], our_text[DG_UUID_TEXT_BYTES];
+
+	if (dgi_uuid_is_zero(wanted) || dgi_uuid_equal(wanted, ours))
+		return DG_OK;
+	dgi_uuid_text(wanted, wanted_text);
+	dgi_uuid_text(ours, our_text);
+	return dgi_fail(err, DG_MISMATCH, "this server has %s %s, not %s", what, our_text,
+			wanted_text);
+}
+
+dg_status dgi_service_hello(const struct dgi_service *service, const void *body, size_t n,
+			    uint8_t out[DGI_WELCOME_BYTES], dg_error *err)
+{
+	const dg_store_info *info = &service->info;
+	struct dgi_hello hello;
+	struct dgi_welcome welcome = {
+		.version = DGI_PROTOCOL_VERSION,
+		.part = info->part,
+		.n_parts = info->n_parts,
+		.cluster_uuid = info->cluster_uuid,
+		.store_uuid = info->store_uuid,
+		.incarnation = info->incarnation,
+		.pid = getpid(),
+		.body_bytes_max = DGI_FRAME_BODY_BYTES_MAX,
+		.rows_max = DGI_ROWS_MAX,
+	};
+	dg_status st = dgi_hello_decode(body, n, &hello, err);
+
+	if (st)
+		return st;
+	if (hello.version_min > DGI_PROTOCOL_VERSION || hello.version_max < DGI_PROTOCOL_VERSION)
+		return dgi_fail(err, DG_VERSION,
+				"this server speaks protocol version %d, the client %u to %u",
+				DGI_PROTOCOL_VERSION, hello.version_min, hello.version_max);
+	st = check_uuid("cluster", &hello.cluster_uuid, &info->cluster_uuid, err);
+	if (!st)
+		st = check_uuid("store", &hello.store_uuid, &info->store_uuid, err);
+	if (st)
+		return st;
+	if (hello.part >= 0 && (uint32_t)hello.part != info->part)
+		return dgi_fail(err, DG_MISMATCH, "this server has part %" PRIu32 ", not %" PRId32,
+				info->part, hello.part);
+	dgi_welcome_encode(&welcome, out);
+	return DG_OK;
+}
+
+void dgi_service_ping(const struct dgi_service *service, uint8_t out[DGI_STATUS_BYTES])
+{
+	dg_server_status status = {
+		.pid = getpid(),
+		.uptime_ms = (uint64_t)(dgi_now_ms() - service->started_ms),
+		.connections = atomic_load(&service->connections),
+		.pulls = atomic_load(&service->pulls),
+		.pushes = atomic_load(&service->pushes),
+		.rows_pulled = atomic_load(&service->rows_pulled),
+		.rows_pushed = atomic_load(&service->rows_pushed),
+	};
+
+	dg_store_get_info(service->store, &status.store);
+	dgi_status_encode(&status, out);
+}
+
+dg_status dgi_service_describe(const struct dgi_service *service, const void *body, size_t n,
+			       void *out, size_t room, size_t *written, dg_error *err)
+{
+	const dg_tensor_info *tensors;
+	size_t n_tensors;
+	uint32_t first;
+	dg_status st = dgi_describe_decode(body, n, &first, err);
+
+	if (st)
+		return st;
+	tensors = dg_store_tensors(service->store, &n_tensors);
+	if (first > n_tensors)
+		return dgi_fail(err, DG_RANGE, "describe: from tensor number %" PRIu32 " of %zu",
+				first, n_tensors);
+	*written = dgi_described_encode(tensors, n_tensors, first, out, room);
+	return DG_OK;
+}
+
+static dg_status find_tensor(const struct dgi_service *service, uint32_t id,
+			     const dg_tensor_info **out, dg_error *err)
+{
+	*out = dgi_volume_tensor(service->volume, id);
+	if (!*out)
+		return dgi_fail(err, DG_NOTFOUND, "part %" PRIu32 " has no tensor number %" PRIu32,
+				service->info.part, id);
+	return DG_OK;
+}
+
+/* Row numbers over the whole graph become those of this store. */
+static dg_status translate(const struct dgi_service *service, const dg_tensor_info *tensor,
+			   dg_id *rows, size_t n, dg_error *err)
+{
+	dg_id start, end;
+
+	dg_book_tensor_range(dg_store_book(service->store), tensor, service->info.part, &start,
+			     &end);
+	for (size_t i = 0; i < n; i++) {
+		if (rows[i] < start || rows[i] >= end)
+			return dgi_fail(err, DG_RANGE,
+					"tensor '%s': row %" PRId64 " is not of part %" PRIu32
+					", which has [%" PRId64 ", %" PRId64 ")",
+					tensor->name, rows[i], service->info.part, start, end);
+		rows[i] -= start;
+	}
+	return DG_OK;
+}
+
+/* The row numbers in the body of a pull or push. */
+static dg_id *rows_in(void *body)
+{
+	return (dg_id *)(void *)((uint8_t *)body + DGI_PREFIX_BYTES);
+}
+
+dg_status dgi_service_plan_pull(const struct dgi_service *service, void *body, size_t n,
+				struct dgi_pull_plan *out, dg_error *err)
+{
+	const dg_tensor_info *tensor;
+	struct dgi_pull pull;
+	uint64_t reply_bytes;
+	dg_status st = dgi_pull_decode(body, n, &pull, err);
+
+	if (!st)
+		st = find_tensor(service, pull.tensor, &tensor, err);
+	if (st)
+		return st;
+	reply_bytes = dgi_pulled_bytes(pull.n, tensor->row_bytes);
+	if (reply_bytes > DGI_FRAME_BODY_BYTES_MAX)
+		return dgi_fail(err, DG_RANGE,
+				"tensor '%s': %zu rows of %" PRIu32
+				" bytes, an answer holds %u bytes",
+				tensor->name, pull.n, tensor->row_bytes, DGI_FRAME_BODY_BYTES_MAX);
+	st = translate(service, tensor, rows_in(body), pull.n, err);
+	if (!st)
+		*out = (struct dgi_pull_plan){ .tensor = tensor,
+					       .rows = pull.rows,
+					       .n = pull.n,
+					       .reply_bytes = (size_t)reply_bytes };
+	return st;
+}
+
+dg_status dgi_service_pull(struct dgi_service *service, const struct dgi_pull_plan *plan,
+			   uint8_t *out, dg_error *err)
+{
+	struct dgi_pulled pulled = {
+		.row_bytes = plan->tensor->row_bytes,
+		.n = plan->n,
+		.log_number = atomic_load(&service->log_number), /* before the rows are read */
+	};
+	dg_status st = dgi_volume_gather(service->volume, plan->tensor->id, plan->rows, plan->n,
+					 out + DGI_PREFIX_BYTES, err);
+
+	if (st)
+		return dgi_context(err, st, "part %" PRIu32, service->info.part);
+	dgi_pulled_encode(&pulled, out);
+	atomic_fetch_add(&service->pulls, 1);
+	atomic_fetch_add(&service->rows_pulled, plan->n);
+	return DG_OK;
+}
+
+dg_status dgi_service_plan_push(const struct dgi_service *service, void *body, size_t n,
+				struct dgi_write *out, dg_error *err)
+{
+	const dg_tensor_info *tensor;
+	struct dgi_push push;
+	dg_status st = dgi_push_decode(body, n, &push, err);
+
+	if (!st)
+		st = find_tensor(service, push.tensor, &tensor, err);
+	if (st)
+		return st;
+	if (push.operation != DGI_PUSH_ASSIGN)
+		return dgi_fail(err, DG_UNSUPPORTED, "push: unknown operation %" PRIu32,
+				push.operation);
+	if (tensor->flags & DG_TENSOR_SYSTEM)
+		return dgi_fail(err, DG_INVALID,
+				"tensor '%s' is kept by the store itself and takes no pushes",
+				tensor->name);
+	if (push.row_bytes != tensor->row_bytes)
+		return dgi_fail(err, DG_MISMATCH,
+				"tensor '%s' has rows of %" PRIu32 " bytes, the push of %" PRIu32,
+				tensor->name, tensor->row_bytes, push.row_bytes);
+	st = translate(service, tensor, rows_in(body), push.n, err);
+	if (!st)
+		*out = (struct dgi_write){
+			.tensor = tensor->id, .rows = push.rows, .n = push.n, .data = push.data
+		};
+	return st;
+}
+
+dg_status dgi_service_write(struct dgi_service *service, struct dgi_write *writes, size_t n,
+			    dg_error *err)
+{
+	dg_store_info info;
+	dg_status st = dgi_volume_write(service->volume, writes, n, err);
+
+	if (st)
+		return st;
+	dgi_volume_get_info(service->volume, &info);
+	atomic_store(&service->log_number, info.log_number);
+	for (size_t i = 0; i < n; i++) {
+		if (writes[i].status != DG_OK)
+			continue;
+		atomic_fetch_add(&service->pushes, 1);
+		atomic_fetch_add(&service->rows_pushed, writes[i].n);
+	}
+	return DG_OK;
+}

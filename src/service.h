@@ -1,0 +1,66 @@
+/*
+ * service.h -- what a server does for each message: bytes of a request in, bytes of the answer
+ * out. No sockets, no threads of its own; server.c, loop.c and writer.c carry the bytes.
+ *
+ * Threads: any number at once, except dgi_service_write(), which is for one thread.
+ */
+#ifndef DGI_SERVICE_H
+#define DGI_SERVICE_H
+
+#include "message.h"
+#include "store.h"
+
+#include <stdatomic.h>
+
+struct dgi_service {
+	dg_store *store; /* lent */
+	struct dgi_volume *volume;
+	dg_store_info info; /* as it was at the start */
+	int64_t started_ms;
+	_Atomic uint64_t log_number; /* newest write that every reader sees */
+	_Atomic uint64_t connections;
+	_Atomic uint64_t pulls, pushes, rows_pulled, rows_pushed;
+};
+
+void dgi_service_init(struct dgi_service *service, dg_store *store);
+
+/* Fails with PROTO, VERSION, MISMATCH (another cluster, store or part): the connection ends. */
+dg_status dgi_service_hello(const struct dgi_service *service, const void *body, size_t n,
+			    uint8_t out[DGI_WELCOME_BYTES], dg_error *err);
+
+void dgi_service_ping(const struct dgi_service *service, uint8_t out[DGI_STATUS_BYTES]);
+
+/* Writes the answer into @out of @room bytes and sets *written. Fails with PROTO, RANGE. */
+dg_status dgi_service_describe(const struct dgi_service *service, const void *body, size_t n,
+			       void *out, size_t room, size_t *written, dg_error *err);
+
+/* A pull that can be served, its rows translated to those of the store. */
+struct dgi_pull_plan {
+	const dg_tensor_info *tensor;
+	const dg_id *rows; /* lent by the request's body */
+	size_t n;
+	size_t reply_bytes;
+};
+
+/*
+ * Reads a pull and translates its row numbers in place. Fails with PROTO, NOTFOUND (tensor), RANGE
+ * (a row of another partition, or more than an answer holds).
+ */
+dg_status dgi_service_plan_pull(const struct dgi_service *service, void *body, size_t n,
+				struct dgi_pull_plan *out, dg_error *err);
+/* Gathers into @out, which has plan->reply_bytes. Fails with CORRUPT, NOMEM. */
+dg_status dgi_service_pull(struct dgi_service *service, const struct dgi_pull_plan *plan,
+			   uint8_t *out, dg_error *err);
+
+/*
+ * Reads a push, translates its row numbers in place, and sets the fields of @out that say what to
+ * write; they are lent by @body. Fails as a pull does, and with MISMATCH (bytes of a row), INVALID
+ * (a system tensor), UNSUPPORTED (an operation).
+ */
+dg_status dgi_service_plan_push(const struct dgi_service *service, void *body, size_t n,
+				struct dgi_write *out, dg_error *err);
+/* Writes them, see dgi_volume_write(); all that succeeded have log number service->log_number. */
+dg_status dgi_service_write(struct dgi_service *service, struct dgi_write *writes, size_t n,
+			    dg_error *err);
+
+#endif

@@ -1,0 +1,48 @@
+/*
+ * writer.h -- the one thread of a server that writes: it takes whatever pushes have come while it
+ * was busy and makes them durable by one commit.
+ */
+#ifndef DGI_WRITER_H
+#define DGI_WRITER_H
+
+#include "service.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+
+/* A push on its way: handed over by dgi_writer_submit(), handed back by its own done(). */
+struct dgi_push_job {
+	struct dgi_push_job *next;
+	struct dgi_write write; /* what to write, then what came of it */
+	int64_t expires_ms;	/* not written later than this; 0: never too late */
+	uint64_t log_number;	/* of the write, where it succeeded */
+	/* Called by the writer's thread with a list of jobs of the same @owner. */
+	void (*done)(void *owner, struct dgi_push_job *jobs);
+	void *owner;
+};
+
+struct dgi_writer {
+	struct dgi_service *service;
+	void (*broken)(void *context, const dg_error *error); /* the store takes no more writes */
+	void *context;
+	pthread_t thread;
+	bool is_running;
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	struct dgi_push_job *first, *last; /* guarded by lock, as is stopping */
+	bool stopping;
+};
+
+/*
+ * Starts the thread. @broken is called by it at most once, before the jobs that failed are handed
+ * back. Fails with NOMEM.
+ */
+dg_status dgi_writer_start(struct dgi_writer *writer, struct dgi_service *service,
+			   void (*broken)(void *context, const dg_error *error), void *context,
+			   dg_error *err);
+/* Any thread. */
+void dgi_writer_submit(struct dgi_writer *writer, struct dgi_push_job *job);
+/* Writes what was submitted, then ends the thread. Accepts one that was not started. */
+void dgi_writer_stop(struct dgi_writer *writer);
+
+#endif
