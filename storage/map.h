@@ -20,8 +20,8 @@
 
 /* Zero is a map that is not open. */
 struct dgi_map {
-	_Atomic(const uint8_t *) base; /* of the newest */
 	size_t n;
+	_Atomic(const uint8_t *) base; /* of the newest */
 	struct dgi_mapping {
 		void *base;
 		size_t bytes;

@@ -88,8 +88,9 @@ struct dgi_volume_maker;
 typedef dg_status dgi_fill_fn(void *context, int64_t first, int64_t n, void *out, dg_error *err);
 
 /*
- * Begins a store in the existing, empty directory @path, which the caller stages (files.h).
- * @book is copied. Fails with INVALID, UNSUPPORTED, FULL, IO, NOMEM.
+ * Begins a store in the existing, empty directory @path, which the caller stages (files.h). Of
+ * @superblock the UUIDs and the part count; versions and features are this program's. @book is
+ * copied. Fails with INVALID, UNSUPPORTED, FULL, IO, NOMEM.
  */
 dg_status dgi_volume_make(const char *path, const struct dgi_superblock *superblock,
 			  const void *book, size_t book_bytes, struct dgi_volume_maker **out,
