@@ -138,13 +138,14 @@ static int mount_disk(void **state)
 	char *dir = tmpdir_new();
 	char *disk = tmpdir_path(dir, "disk");
 
-	if (mkdir(disk, 0700) != 0 || mount("tmpfs", disk, "tmpfs", 0, "size=16m,mode=0700") != 0)
-		print_message("no small disk: %s\n", strerror(errno));
-	else
+	if (mkdir(disk, 0700) == 0 && mount("tmpfs", disk, "tmpfs", 0, "size=16m,mode=0700") == 0) {
 		*state = disk;
-	if (!*state)
-		free(disk);
-	free(dir);
+		free(dir);
+		return 0;
+	}
+	print_message("no small disk: %s\n", strerror(errno));
+	free(disk);
+	tmpdir_remove(dir);
 	return 0;
 }
 
