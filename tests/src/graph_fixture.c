@@ -11,6 +11,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#define MARK 9 /* first byte of the cluster's UUID */
+
 static const char *const node_types[] = { "_N" };
 static const struct dgi_edge_type_spec edge_types[] = { { "_E", 0, 0 } };
 static const int64_t counts[GRAPH_FIXTURE_PARTS] = { 10, 14, 7 };
@@ -169,7 +171,7 @@ static dg_status begin(const char *path, const dg_book *book, uint32_t part,
 {
 	struct dgi_superblock superblock = {
 		.store_uuid = { { 1, (uint8_t)part } },
-		.cluster_uuid = { { 9 } },
+		.cluster_uuid = { { MARK } },
 		.part = part,
 		.n_parts = dg_book_n_parts(book),
 		.format_read = 1,
@@ -206,12 +208,19 @@ static dg_status make_store(const char *path, const dg_book *book, uint32_t part
 	return st;
 }
 
+static dg_status make_cluster(const char *dir, const dg_book *book, uint8_t mark, dg_error *err)
+{
+	struct dgi_cluster_spec spec = { .graph_name = "g",
+					 .part_method = "fixture",
+					 .cluster_uuid = { { mark } },
+					 .book = book };
+
+	return dgi_cluster_write(dir, &spec, err);
+}
+
 static dg_status make_all(const char *dir, const dg_book *book, dg_error *err)
 {
-	struct dgi_cluster_spec spec = {
-		.graph_name = "g", .part_method = "fixture", .cluster_uuid = { { 9 } }, .book = book
-	};
-	dg_status st = dgi_cluster_write(dir, &spec, err);
+	dg_status st = make_cluster(dir, book, MARK, err);
 
 	for (uint32_t p = 0; !st && p < GRAPH_FIXTURE_PARTS; p++) {
 		char name[16];
@@ -256,6 +265,19 @@ dg_status graph_fixture_make(const char *dir)
 	if (st)
 		return report(st, &err);
 	st = make_all(dir, book, &err);
+	dgi_book_free(book);
+	return report(st, &err);
+}
+
+dg_status graph_fixture_make_cluster(const char *dir, uint8_t mark)
+{
+	dg_error err = { 0 };
+	dg_book *book;
+	dg_status st = book_new(counts, GRAPH_FIXTURE_PARTS, &book, &err);
+
+	if (st)
+		return report(st, &err);
+	st = make_cluster(dir, book, mark, &err);
 	dgi_book_free(book);
 	return report(st, &err);
 }

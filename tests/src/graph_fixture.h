@@ -12,6 +12,8 @@
 
 /* Makes "<dir>/g.json" and the stores "<dir>/part<p>". */
 dg_status graph_fixture_make(const char *dir);
+/* Makes the cluster file only, with a cluster UUID that begins with @mark (the other's with 9). */
+dg_status graph_fixture_make_cluster(const char *dir, uint8_t mark);
 /* Makes a store whose tensor has more rows than its book says. */
 dg_status graph_fixture_make_strange(const char *path);
 
