@@ -1,0 +1,49 @@
+/*
+ * pool.h -- memory for hot chunks: slots of whole pages in sealed memfd segments.
+ *
+ *   segment 0  [slot 0|slot 1|…]        16 pages a slot
+ *   segment 1  [slot 0       |…]        256 pages a slot
+ *   segment 2  prepared by the background thread, its slot size not yet chosen
+ *
+ * Segments are memfds, so that other processes on the host can be given them read-only; they are
+ * mapped at 2 MiB boundaries, backed by memory before use and collapsed into huge pages where the
+ * kernel can. A segment is never unmapped or shrunk while the pool lives: a late reader of a slot
+ * that was given back reads something wrong, never faults.
+ *
+ * Threads: taking and giving by one thread at a time; dgi_pool_at() by any thread.
+ */
+#ifndef DGI_POOL_H
+#define DGI_POOL_H
+
+#include <distgraph/error.h>
+
+#include <stdint.h>
+
+#define DGI_POOL_SEGMENT_BYTES (UINT64_C(8) << 20)
+
+struct dgi_pool;
+
+struct dgi_pool_stats {
+	uint64_t budget_bytes; /* what slots in use may add up to */
+	uint64_t used_bytes;   /* slots in use */
+	uint64_t mapped_bytes; /* all segments */
+	uint64_t huge_bytes;   /* segments that got huge pages */
+};
+
+/* Fails with NOMEM, IO. */
+dg_status dgi_pool_new(uint64_t budget_bytes, struct dgi_pool **out, dg_error *err);
+void dgi_pool_free(struct dgi_pool *pool);
+
+/*
+ * Takes a slot of @pages pages (1 to 256). Its bytes are whatever was there before.
+ * Fails with FULL (the budget), NOMEM, IO.
+ */
+dg_status dgi_pool_take(struct dgi_pool *pool, uint32_t pages, uint32_t *slot, dg_error *err);
+void dgi_pool_give(struct dgi_pool *pool, uint32_t slot);
+
+/* Where a slot that was ever taken lies; on a page boundary. */
+void *dgi_pool_at(const struct dgi_pool *pool, uint32_t slot);
+
+void dgi_pool_get_stats(struct dgi_pool *pool, struct dgi_pool_stats *out);
+
+#endif
