@@ -1,0 +1,162 @@
+/* entry.c -- one entry of the journal: a push as it was applied, in bytes. */
+#include "entry.h"
+
+#include "bytes.h"
+#include "check.h"
+#include "fail.h"
+#include "ops.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define MAGIC UINT32_C(0x314a4744) /* "DGJ1" */
+
+static size_t round_up_to_8(size_t n)
+{
+	return (n + 7) & ~(size_t)7;
+}
+
+/* Body bytes by kind: the row numbers (or the run), then the operands. */
+static bool body_bytes(const struct dgi_entry *entry, size_t *out)
+{
+	size_t numbers, operands;
+
+	if (entry->kind == DGI_ENTRY_FILL)
+		numbers = 16;
+	else if (!dgi_multiply_size(entry->n, 8, &numbers))
+		return false;
+	return dgi_multiply_size(entry->n, entry->row_bytes, &operands) &&
+	       dgi_add_size(numbers, operands, out) && *out <= DGI_ENTRY_BYTES_MAX;
+}
+
+size_t dgi_entry_bytes(const struct dgi_entry *entry)
+{
+	size_t body;
+
+	if (!body_bytes(entry, &body))
+		return 0;
+	return round_up_to_8(DGI_ENTRY_HEADER_BYTES + body);
+}
+
+void dgi_entry_encode(const struct dgi_entry *entry, void *out)
+{
+	size_t n = dgi_entry_bytes(entry);
+	struct dgi_writer w = dgi_writer_of(out, n);
+
+	DGI_ASSERT(n > 0);
+	dgi_write_u32(&w, MAGIC);
+	dgi_write_u16(&w, (uint16_t)entry->kind);
+	dgi_write_u16(&w, entry->op);
+	dgi_write_u64(&w, n);
+	dgi_write_u64(&w, entry->log_number);
+	dgi_write_u32(&w, entry->tensor);
+	dgi_write_u32(&w, entry->row_bytes);
+	dgi_write_u64(&w, entry->n);
+	dgi_write_bytes(&w, entry->session.id.bytes, sizeof entry->session.id.bytes);
+	dgi_write_u64(&w, entry->session.number);
+	dgi_write_u64(&w, entry->session.window);
+	dgi_write_u64(&w, 0);
+	if (entry->kind == DGI_ENTRY_FILL) {
+		dgi_write_i64(&w, entry->first);
+		dgi_write_i64(&w, entry->count);
+	} else {
+		dgi_write_bytes(&w, entry->rows, entry->n * 8);
+	}
+	dgi_write_bytes(&w, entry->operands, entry->n * entry->row_bytes);
+	dgi_write_zeros(&w, w.left);
+	DGI_ASSERT(!w.short_write);
+}
+
+/* Reads the header's fields; the caller checks @r for shortness. */
+static uint64_t read_header(struct dgi_reader *r, uint32_t *magic, struct dgi_entry *entry)
+{
+	uint64_t length;
+
+	*magic = dgi_read_u32(r);
+	entry->kind = (enum dgi_entry_kind)dgi_read_u16(r);
+	entry->op = dgi_read_u16(r);
+	length = dgi_read_u64(r);
+	entry->log_number = dgi_read_u64(r);
+	entry->tensor = dgi_read_u32(r);
+	entry->row_bytes = dgi_read_u32(r);
+	entry->n = dgi_read_u64(r);
+	dgi_read_bytes(r, entry->session.id.bytes, sizeof entry->session.id.bytes);
+	entry->session.number = dgi_read_u64(r);
+	entry->session.window = dgi_read_u64(r);
+	(void)dgi_read_u64(r);
+	return length;
+}
+
+static dg_status check_header(const struct dgi_entry *entry, uint32_t magic, uint64_t length,
+			      dg_error *err)
+{
+	if (magic != MAGIC)
+		return dgi_fail(err, DG_CORRUPT,
+				"journal entry: magic %08" PRIx32 ", want %08" PRIx32, magic,
+				MAGIC);
+	if (entry->kind != DGI_ENTRY_ROWS && entry->kind != DGI_ENTRY_FILL)
+		return dgi_fail(err, DG_CORRUPT, "journal entry: kind %d", (int)entry->kind);
+	if (!dgi_op_known(entry->op))
+		return dgi_fail(err, DG_CORRUPT, "journal entry: operation %u", entry->op);
+	if (entry->row_bytes == 0 || entry->row_bytes > DG_ROW_BYTES_MAX)
+		return dgi_fail(err, DG_CORRUPT, "journal entry: %" PRIu32 " bytes a row",
+				entry->row_bytes);
+	if (entry->kind == DGI_ENTRY_FILL && entry->n != 1)
+		return dgi_fail(err, DG_CORRUPT, "journal entry: fill with %" PRIu64 " operands",
+				entry->n);
+	if (dgi_entry_bytes(entry) == 0 || length != dgi_entry_bytes(entry))
+		return dgi_fail(err, DG_CORRUPT,
+				"journal entry: %" PRIu64 " bytes for %" PRIu64 " rows of %" PRIu32,
+				length, entry->n, entry->row_bytes);
+	return DG_OK;
+}
+
+dg_status dgi_entry_length(const void *data, size_t n, size_t *out, dg_error *err)
+{
+	struct dgi_reader r = dgi_reader_of(data, n);
+	struct dgi_entry entry = { 0 };
+	uint32_t magic;
+	uint64_t length = read_header(&r, &magic, &entry);
+	dg_status st;
+
+	if (r.short_read)
+		return dgi_fail(err, DG_CORRUPT, "journal entry: %zu bytes, want %d or more", n,
+				DGI_ENTRY_HEADER_BYTES);
+	st = check_header(&entry, magic, length, err);
+	if (st)
+		return st;
+	*out = length;
+	return DG_OK;
+}
+
+dg_status dgi_entry_decode(const void *data, size_t n, struct dgi_entry *out, size_t *used,
+			   dg_error *err)
+{
+	struct dgi_reader r;
+	struct dgi_entry entry = { 0 };
+	uint32_t magic;
+	size_t length;
+	dg_status st = dgi_entry_length(data, n, &length, err);
+
+	if (st)
+		return st;
+	if (length > n)
+		return dgi_fail(err, DG_CORRUPT, "journal entry: %zu bytes, want %zu", n, length);
+	r = dgi_reader_of(data, length);
+	(void)read_header(&r, &magic, &entry);
+	if (entry.kind == DGI_ENTRY_FILL) {
+		entry.first = dgi_read_i64(&r);
+		entry.count = dgi_read_i64(&r);
+		if (entry.first < 0 || entry.count < 0 || entry.count > INT64_MAX - entry.first)
+			return dgi_fail(err, DG_CORRUPT,
+					"journal entry: fill of %" PRId64 " rows from %" PRId64,
+					entry.count, entry.first);
+	} else {
+		entry.rows = dgi_read_run(&r, entry.n * 8);
+	}
+	entry.operands = dgi_read_run(&r, entry.n * entry.row_bytes);
+	DGI_ASSERT(!r.short_read);
+	*out = entry;
+	*used = length;
+	return DG_OK;
+}
