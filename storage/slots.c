@@ -1,5 +1,5 @@
-/* pool.c -- memory for hot chunks: slots of whole pages in sealed memfd segments. */
-#include "pool.h"
+/* slots.c -- memory for hot chunks: slots of whole pages in sealed memfd segments. */
+#include "slots.h"
 
 #include "check.h"
 #include "fail.h"
@@ -23,7 +23,7 @@
 
 #define PAGE_BYTES 4096
 #define HUGE_BYTES (UINT64_C(2) << 20)
-#define SEGMENT_PAGES ((uint32_t)(DGI_POOL_SEGMENT_BYTES / PAGE_BYTES))
+#define SEGMENT_PAGES ((uint32_t)(DGI_SLOTS_SEGMENT_BYTES / PAGE_BYTES))
 #define SLOT_BITS 11			 /* slots of a segment: at most SEGMENT_PAGES */
 #define SEGMENTS_MAX (UINT32_C(1) << 16) /* 512 GiB of hot chunks */
 #define PAGES_MAX 256
@@ -38,7 +38,7 @@ struct segment {
 	uint32_t next_unused; /* slots from here on were never taken */
 };
 
-struct dgi_pool {
+struct dgi_slots {
 	/* Addresses by segment number: read by any thread, written before a slot of it is known. */
 	_Atomic(uint8_t *) *addresses;
 	struct segment *segments;
@@ -73,7 +73,7 @@ static uint32_t index_of(uint32_t slot)
 	return slot & (SEGMENT_PAGES - 1);
 }
 
-void *dgi_pool_at(const struct dgi_pool *pool, uint32_t slot)
+void *dgi_slots_at(const struct dgi_slots *pool, uint32_t slot)
 {
 	uint32_t segment = segment_of(slot);
 	uint8_t *address = atomic_load_explicit(&pool->addresses[segment], memory_order_acquire);
@@ -84,7 +84,7 @@ void *dgi_pool_at(const struct dgi_pool *pool, uint32_t slot)
 /* Reserves address space with a 2 MiB boundary and maps the memfd there. */
 static uint8_t *map_aligned(int fd)
 {
-	size_t room = DGI_POOL_SEGMENT_BYTES + HUGE_BYTES;
+	size_t room = DGI_SLOTS_SEGMENT_BYTES + HUGE_BYTES;
 	uint8_t *reserved = mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	uint8_t *aligned;
 	size_t before;
@@ -96,10 +96,10 @@ static uint8_t *map_aligned(int fd)
 	if (before)
 		(void)munmap(reserved, before);
 	if (HUGE_BYTES - before)
-		(void)munmap(aligned + DGI_POOL_SEGMENT_BYTES, HUGE_BYTES - before);
-	if (mmap(aligned, DGI_POOL_SEGMENT_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+		(void)munmap(aligned + DGI_SLOTS_SEGMENT_BYTES, HUGE_BYTES - before);
+	if (mmap(aligned, DGI_SLOTS_SEGMENT_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
 		 fd, 0) == MAP_FAILED) {
-		(void)munmap(aligned, DGI_POOL_SEGMENT_BYTES);
+		(void)munmap(aligned, DGI_SLOTS_SEGMENT_BYTES);
 		return NULL;
 	}
 	return aligned;
@@ -116,8 +116,8 @@ static dg_status prepare_segment(struct segment *segment, uint8_t **address, dg_
 
 	if (fd < 0)
 		return dgi_fail_errno(err, errno, "memory for hot chunks");
-	if (ftruncate(fd, (off_t)DGI_POOL_SEGMENT_BYTES) != 0 ||
-	    fallocate(fd, 0, 0, (off_t)DGI_POOL_SEGMENT_BYTES) != 0) {
+	if (ftruncate(fd, (off_t)DGI_SLOTS_SEGMENT_BYTES) != 0 ||
+	    fallocate(fd, 0, 0, (off_t)DGI_SLOTS_SEGMENT_BYTES) != 0) {
 		st = dgi_fail_errno(err, errno, "memory for hot chunks");
 		goto fail;
 	}
@@ -126,7 +126,7 @@ static dg_status prepare_segment(struct segment *segment, uint8_t **address, dg_
 		st = dgi_fail_errno(err, errno, "map memory for hot chunks");
 		goto fail;
 	}
-	segment->huge = madvise(*address, DGI_POOL_SEGMENT_BYTES, MADV_COLLAPSE) == 0;
+	segment->huge = madvise(*address, DGI_SLOTS_SEGMENT_BYTES, MADV_COLLAPSE) == 0;
 	(void)fcntl(fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SHRINK | F_SEAL_GROW);
 	segment->fd = fd;
 	return DG_OK;
@@ -138,7 +138,7 @@ fail:
 /* Prepares the next segment while nobody waits for it. */
 static void *prepare_spares(void *argument)
 {
-	struct dgi_pool *pool = argument;
+	struct dgi_slots *pool = argument;
 
 	(void)pthread_mutex_lock(&pool->lock);
 	for (;;) {
@@ -165,7 +165,7 @@ static void *prepare_spares(void *argument)
 }
 
 /* The segment that the background thread made ready; waits while it is at it. */
-static dg_status take_spare(struct dgi_pool *pool, struct segment *out, uint8_t **address,
+static dg_status take_spare(struct dgi_slots *pool, struct segment *out, uint8_t **address,
 			    dg_error *err)
 {
 	dg_status st = DG_OK;
@@ -188,7 +188,7 @@ static dg_status take_spare(struct dgi_pool *pool, struct segment *out, uint8_t 
 	return st;
 }
 
-static dg_status add_segment(struct dgi_pool *pool, uint32_t pages, dg_error *err)
+static dg_status add_segment(struct dgi_slots *pool, uint32_t pages, dg_error *err)
 {
 	uint32_t number = pool->n_segments;
 	struct segment segment;
@@ -210,7 +210,7 @@ static dg_status add_segment(struct dgi_pool *pool, uint32_t pages, dg_error *er
 }
 
 /* A slot of the open segment that was never taken, or NO_SLOT. */
-static uint32_t take_unused(struct dgi_pool *pool, uint32_t pages)
+static uint32_t take_unused(struct dgi_slots *pool, uint32_t pages)
 {
 	uint32_t number = pool->open_segment[pages];
 	struct segment *segment;
@@ -223,7 +223,7 @@ static uint32_t take_unused(struct dgi_pool *pool, uint32_t pages)
 	return number << SLOT_BITS | segment->next_unused++;
 }
 
-dg_status dgi_pool_take(struct dgi_pool *pool, uint32_t pages, uint32_t *slot, dg_error *err)
+dg_status dgi_slots_take(struct dgi_slots *pool, uint32_t pages, uint32_t *slot, dg_error *err)
 {
 	uint64_t bytes = (uint64_t)pages * PAGE_BYTES;
 	uint32_t taken;
@@ -250,7 +250,7 @@ dg_status dgi_pool_take(struct dgi_pool *pool, uint32_t pages, uint32_t *slot, d
 	return DG_OK;
 }
 
-void dgi_pool_give(struct dgi_pool *pool, uint32_t slot)
+void dgi_slots_give(struct dgi_slots *pool, uint32_t slot)
 {
 	uint32_t pages = pool->segments[segment_of(slot)].slot_pages;
 
@@ -274,9 +274,9 @@ static void unreserve(void *memory, size_t n, size_t element_bytes)
 		(void)munmap(memory, n * element_bytes);
 }
 
-dg_status dgi_pool_new(uint64_t budget_bytes, struct dgi_pool **out, dg_error *err)
+dg_status dgi_slots_new(uint64_t budget_bytes, struct dgi_slots **out, dg_error *err)
 {
-	struct dgi_pool *pool = calloc(1, sizeof *pool);
+	struct dgi_slots *pool = calloc(1, sizeof *pool);
 
 	if (!pool)
 		return dgi_fail_memory(err, "hot chunks");
@@ -291,7 +291,7 @@ dg_status dgi_pool_new(uint64_t budget_bytes, struct dgi_pool **out, dg_error *e
 	pool->next_free = reserve((size_t)SEGMENTS_MAX << SLOT_BITS, sizeof *pool->next_free);
 	if (!pool->addresses || !pool->segments || !pool->next_free ||
 	    pthread_create(&pool->thread, NULL, prepare_spares, pool) != 0) {
-		dgi_pool_free(pool);
+		dgi_slots_free(pool);
 		return dgi_fail_memory(err, "hot chunks");
 	}
 	pool->has_thread = true;
@@ -301,11 +301,11 @@ dg_status dgi_pool_new(uint64_t budget_bytes, struct dgi_pool **out, dg_error *e
 
 static void release_segment(const struct segment *segment, uint8_t *address)
 {
-	(void)munmap(address, DGI_POOL_SEGMENT_BYTES);
+	(void)munmap(address, DGI_SLOTS_SEGMENT_BYTES);
 	(void)close(segment->fd);
 }
 
-void dgi_pool_free(struct dgi_pool *pool)
+void dgi_slots_free(struct dgi_slots *pool)
 {
 	if (!pool)
 		return;
@@ -329,14 +329,14 @@ void dgi_pool_free(struct dgi_pool *pool)
 	free(pool);
 }
 
-void dgi_pool_get_stats(struct dgi_pool *pool, struct dgi_pool_stats *out)
+void dgi_slots_get_stats(struct dgi_slots *pool, struct dgi_slots_stats *out)
 {
-	*out = (struct dgi_pool_stats){
+	*out = (struct dgi_slots_stats){
 		.budget_bytes = pool->budget_bytes,
 		.used_bytes = pool->used_bytes,
-		.mapped_bytes = pool->n_segments * DGI_POOL_SEGMENT_BYTES,
+		.mapped_bytes = pool->n_segments * DGI_SLOTS_SEGMENT_BYTES,
 	};
 	for (uint32_t i = 0; i < pool->n_segments; i++)
 		if (pool->segments[i].huge)
-			out->huge_bytes += DGI_POOL_SEGMENT_BYTES;
+			out->huge_bytes += DGI_SLOTS_SEGMENT_BYTES;
 }

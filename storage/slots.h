@@ -1,5 +1,5 @@
 /*
- * pool.h -- memory for hot chunks: slots of whole pages in sealed memfd segments.
+ * slots.h -- memory for hot chunks: slots of whole pages in sealed memfd segments.
  *
  *   segment 0  [slot 0|slot 1|…]        16 pages a slot
  *   segment 1  [slot 0       |…]        256 pages a slot
@@ -10,20 +10,20 @@
  * kernel can. A segment is never unmapped or shrunk while the pool lives: a late reader of a slot
  * that was given back reads something wrong, never faults.
  *
- * Threads: taking and giving by one thread at a time; dgi_pool_at() by any thread.
+ * Threads: taking and giving by one thread at a time; dgi_slots_at() by any thread.
  */
-#ifndef DGI_POOL_H
-#define DGI_POOL_H
+#ifndef DGI_SLOTS_H
+#define DGI_SLOTS_H
 
 #include <distgraph/error.h>
 
 #include <stdint.h>
 
-#define DGI_POOL_SEGMENT_BYTES (UINT64_C(8) << 20)
+#define DGI_SLOTS_SEGMENT_BYTES (UINT64_C(8) << 20)
 
-struct dgi_pool;
+struct dgi_slots;
 
-struct dgi_pool_stats {
+struct dgi_slots_stats {
 	uint64_t budget_bytes; /* what slots in use may add up to */
 	uint64_t used_bytes;   /* slots in use */
 	uint64_t mapped_bytes; /* all segments */
@@ -31,19 +31,19 @@ struct dgi_pool_stats {
 };
 
 /* Fails with NOMEM, IO. */
-dg_status dgi_pool_new(uint64_t budget_bytes, struct dgi_pool **out, dg_error *err);
-void dgi_pool_free(struct dgi_pool *pool);
+dg_status dgi_slots_new(uint64_t budget_bytes, struct dgi_slots **out, dg_error *err);
+void dgi_slots_free(struct dgi_slots *pool);
 
 /*
  * Takes a slot of @pages pages (1 to 256). Its bytes are whatever was there before.
  * Fails with FULL (the budget), NOMEM, IO.
  */
-dg_status dgi_pool_take(struct dgi_pool *pool, uint32_t pages, uint32_t *slot, dg_error *err);
-void dgi_pool_give(struct dgi_pool *pool, uint32_t slot);
+dg_status dgi_slots_take(struct dgi_slots *pool, uint32_t pages, uint32_t *slot, dg_error *err);
+void dgi_slots_give(struct dgi_slots *pool, uint32_t slot);
 
 /* Where a slot that was ever taken lies; on a page boundary. */
-void *dgi_pool_at(const struct dgi_pool *pool, uint32_t slot);
+void *dgi_slots_at(const struct dgi_slots *pool, uint32_t slot);
 
-void dgi_pool_get_stats(struct dgi_pool *pool, struct dgi_pool_stats *out);
+void dgi_slots_get_stats(struct dgi_slots *pool, struct dgi_slots_stats *out);
 
 #endif
