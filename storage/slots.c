@@ -36,6 +36,7 @@ struct segment {
 	bool huge;
 	uint32_t slot_pages;
 	uint32_t next_unused; /* slots from here on were never taken */
+	struct dgi_slot_note *notes;
 };
 
 struct dgi_slots {
@@ -45,11 +46,10 @@ struct dgi_slots {
 	uint32_t n_segments;
 	uint64_t budget_bytes;
 	uint64_t used_bytes;
-	/* By slot size: the slots given back, each holding the number of the next, and the segment
+	/* By slot size: the slots given back, each noting the next as "listed", and the segment
 	 * that still has slots never taken. */
 	uint32_t free_slots[PAGES_MAX + 1];
 	uint32_t open_segment[PAGES_MAX + 1];
-	uint32_t *next_free; /* by slot */
 
 	/* The background thread keeps one segment ready. */
 	pthread_t thread;
@@ -79,6 +79,11 @@ void *dgi_slots_at(const struct dgi_slots *pool, uint32_t slot)
 	uint8_t *address = atomic_load_explicit(&pool->addresses[segment], memory_order_acquire);
 
 	return address + (size_t)index_of(slot) * pool->segments[segment].slot_pages * PAGE_BYTES;
+}
+
+struct dgi_slot_note *dgi_slots_note(const struct dgi_slots *pool, uint32_t slot)
+{
+	return &pool->segments[segment_of(slot)].notes[index_of(slot)];
 }
 
 /* Reserves address space with a 2 MiB boundary and maps the memfd there. */
@@ -191,15 +196,22 @@ static dg_status take_spare(struct dgi_slots *pool, struct segment *out, uint8_t
 static dg_status add_segment(struct dgi_slots *pool, uint32_t pages, dg_error *err)
 {
 	uint32_t number = pool->n_segments;
+	struct dgi_slot_note *notes;
 	struct segment segment;
 	uint8_t *address;
 	dg_status st;
 
 	if (number == SEGMENTS_MAX)
 		return dgi_fail(err, DG_FULL, "hot chunks: more than %u segments", SEGMENTS_MAX);
+	notes = calloc(SEGMENT_PAGES / pages, sizeof *notes);
+	if (!notes)
+		return dgi_fail_memory(err, "hot chunks");
 	st = take_spare(pool, &segment, &address, err);
-	if (st)
+	if (st) {
+		free(notes);
 		return st;
+	}
+	segment.notes = notes;
 	segment.slot_pages = pages;
 	segment.next_unused = 0;
 	pool->segments[number] = segment;
@@ -235,7 +247,7 @@ dg_status dgi_slots_take(struct dgi_slots *pool, uint32_t pages, uint32_t *slot,
 				(unsigned long long)(pool->budget_bytes >> 20));
 	taken = pool->free_slots[pages];
 	if (taken != NO_SLOT) {
-		pool->free_slots[pages] = pool->next_free[taken];
+		pool->free_slots[pages] = dgi_slots_note(pool, taken)->listed;
 	} else {
 		taken = take_unused(pool, pages);
 		if (taken == NO_SLOT) {
@@ -254,7 +266,7 @@ void dgi_slots_give(struct dgi_slots *pool, uint32_t slot)
 {
 	uint32_t pages = pool->segments[segment_of(slot)].slot_pages;
 
-	pool->next_free[slot] = pool->free_slots[pages];
+	dgi_slots_note(pool, slot)->listed = pool->free_slots[pages];
 	pool->free_slots[pages] = slot;
 	pool->used_bytes -= (uint64_t)pages * PAGE_BYTES;
 }
@@ -288,8 +300,7 @@ dg_status dgi_slots_new(uint64_t budget_bytes, struct dgi_slots **out, dg_error 
 	(void)pthread_cond_init(&pool->ready, NULL);
 	pool->addresses = reserve(SEGMENTS_MAX, sizeof *pool->addresses);
 	pool->segments = reserve(SEGMENTS_MAX, sizeof *pool->segments);
-	pool->next_free = reserve((size_t)SEGMENTS_MAX << SLOT_BITS, sizeof *pool->next_free);
-	if (!pool->addresses || !pool->segments || !pool->next_free ||
+	if (!pool->addresses || !pool->segments ||
 	    pthread_create(&pool->thread, NULL, prepare_spares, pool) != 0) {
 		dgi_slots_free(pool);
 		return dgi_fail_memory(err, "hot chunks");
@@ -303,6 +314,7 @@ static void release_segment(const struct segment *segment, uint8_t *address)
 {
 	(void)munmap(address, DGI_SLOTS_SEGMENT_BYTES);
 	(void)close(segment->fd);
+	free(segment->notes);
 }
 
 void dgi_slots_free(struct dgi_slots *pool)
@@ -322,7 +334,6 @@ void dgi_slots_free(struct dgi_slots *pool)
 		release_segment(&pool->segments[i], atomic_load(&pool->addresses[i]));
 	unreserve(pool->addresses, SEGMENTS_MAX, sizeof *pool->addresses);
 	unreserve(pool->segments, SEGMENTS_MAX, sizeof *pool->segments);
-	unreserve(pool->next_free, (size_t)SEGMENTS_MAX << SLOT_BITS, sizeof *pool->next_free);
 	(void)pthread_cond_destroy(&pool->wanted);
 	(void)pthread_cond_destroy(&pool->ready);
 	(void)pthread_mutex_destroy(&pool->lock);

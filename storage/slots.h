@@ -17,6 +17,8 @@
 
 #include <distgraph/error.h>
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define DGI_SLOTS_SEGMENT_BYTES (UINT64_C(8) << 20)
@@ -30,6 +32,14 @@ struct dgi_slots_stats {
 	uint64_t huge_bytes;   /* segments that got huge pages */
 };
 
+/* What its user notes of a slot; not part of the shared memory. */
+struct dgi_slot_note {
+	size_t entry;	 /* of the chunk table */
+	uint64_t log;	 /* of the newest write in it */
+	uint32_t listed; /* place in its user's list */
+	bool frozen;
+};
+
 /* Fails with NOMEM, IO. */
 dg_status dgi_slots_new(uint64_t budget_bytes, struct dgi_slots **out, dg_error *err);
 void dgi_slots_free(struct dgi_slots *pool);
@@ -40,6 +50,9 @@ void dgi_slots_free(struct dgi_slots *pool);
  */
 dg_status dgi_slots_take(struct dgi_slots *pool, uint32_t pages, uint32_t *slot, dg_error *err);
 void dgi_slots_give(struct dgi_slots *pool, uint32_t slot);
+
+/* The note of a slot that is taken. For the thread that takes and gives. */
+struct dgi_slot_note *dgi_slots_note(const struct dgi_slots *pool, uint32_t slot);
 
 /* Where a slot that was ever taken lies; on a page boundary. */
 void *dgi_slots_at(const struct dgi_slots *pool, uint32_t slot);

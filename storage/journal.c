@@ -1,0 +1,522 @@
+/* journal.c -- appending entries in memory, committing them by a thread of its own. */
+#include "journal.h"
+
+#include "block.h"
+#include "buffer.h"
+#include "chunk.h"
+#include "check.h"
+#include "deadline.h"
+#include "fail.h"
+#include "log.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A group that is forming may grow to this while the one before it is on its way. */
+#define GROUP_BYTES_MAX (UINT64_C(32) << 20)
+#define APPEND_WAIT_MS 10000
+#define TRIM_BLOCKS_MAX 64 /* deleted in one transaction */
+#define FULL_RETRY_MS 100
+
+/* Entries in memory, as the bytes they will be on disk. */
+struct group {
+	struct dgi_buffer bytes;
+	uint64_t *starts; /* where entries begin, and their numbers: pairs */
+	size_t n_entries;
+	size_t capacity;
+};
+
+/* The blocks on disk, oldest first; [first, n) are there. */
+struct block_list {
+	struct dgi_journal_block *blocks;
+	size_t first;
+	size_t n;
+	size_t capacity;
+	uint64_t bytes;
+};
+
+struct dgi_journal {
+	struct dgi_journal_options options;
+	pthread_t thread;
+	bool has_thread;
+	struct block_list list; /* the thread's own, but for its bytes */
+
+	pthread_mutex_t lock; /* over what follows */
+	pthread_cond_t work;  /* for the thread */
+	pthread_cond_t done;  /* for those who wait for it */
+	struct group forming;
+	struct group committing;
+	bool flush;
+	bool stopping;
+	bool full;	   /* the disk: the group is tried again until there is room */
+	dg_error broken;   /* status other than OK: nothing is committed any more */
+	uint64_t appended; /* newest number in memory */
+	uint64_t durable;
+	uint64_t trim_to;
+	uint64_t list_bytes;
+};
+
+static dg_status group_add(struct group *group, const struct dgi_entry *entry, size_t bytes,
+			   dg_error *err)
+{
+	dg_status st = dgi_buffer_reserve(&group->bytes, bytes, err);
+
+	if (st)
+		return st;
+	if (group->n_entries == group->capacity) {
+		size_t capacity = group->capacity ? group->capacity * 2 : 64;
+		uint64_t *starts = realloc(group->starts, capacity * 2 * sizeof *starts);
+
+		if (!starts)
+			return dgi_fail_memory(err, "journal");
+		group->starts = starts;
+		group->capacity = capacity;
+	}
+	group->starts[group->n_entries * 2] = group->bytes.n;
+	group->starts[group->n_entries * 2 + 1] = entry->log_number;
+	group->n_entries++;
+	dgi_entry_encode(entry, group->bytes.data + group->bytes.n);
+	group->bytes.n += bytes;
+	return DG_OK;
+}
+
+static uint64_t group_last(const struct group *group)
+{
+	return group->starts[group->n_entries * 2 - 1];
+}
+
+static void group_empty(struct group *group)
+{
+	group->bytes.n = 0;
+	group->n_entries = 0;
+}
+
+/* Room for @more blocks behind the last, so that adding them after a commit cannot fail. */
+static dg_status list_reserve(struct block_list *list, size_t more, dg_error *err)
+{
+	size_t live = list->n - list->first;
+	size_t capacity = list->capacity ? list->capacity : 64;
+	struct dgi_journal_block *blocks;
+
+	if (list->n + more <= list->capacity)
+		return DG_OK;
+	if (list->first) {
+		memmove(list->blocks, list->blocks + list->first, live * sizeof *list->blocks);
+		list->first = 0;
+		list->n = live;
+	}
+	while (capacity < live + more)
+		capacity *= 2;
+	if (capacity == list->capacity)
+		return DG_OK;
+	blocks = realloc(list->blocks, capacity * sizeof *blocks);
+	if (!blocks)
+		return dgi_fail_memory(err, "journal");
+	list->blocks = blocks;
+	list->capacity = capacity;
+	return DG_OK;
+}
+
+/* After a commit: the @added blocks behind the last are there, the @deleted first are gone. */
+static void list_advance(struct block_list *list, size_t added, size_t deleted)
+{
+	for (size_t i = 0; i < added; i++)
+		list->bytes += list->blocks[list->n++].value_bytes;
+	for (size_t i = 0; i < deleted; i++)
+		list->bytes -= list->blocks[list->first++].value_bytes;
+}
+
+/* Numbers of the entries that begin in bytes [at, at + n) of the group: first place, last number. */
+static void entries_of_block(const struct group *group, size_t *next, size_t at, size_t n,
+			     uint64_t *first_entry, uint64_t *last_log)
+{
+	*first_entry = n;
+	while (*next < group->n_entries && group->starts[*next * 2] < at + n) {
+		if (*first_entry == n)
+			*first_entry = group->starts[*next * 2] - at;
+		*last_log = group->starts[*next * 2 + 1];
+		++*next;
+	}
+}
+
+/* Puts the group's blocks and notes them behind the last of the list. */
+static dg_status put_group(struct dgi_journal *journal, size_t *added, dg_error *err)
+{
+	const struct group *group = &journal->committing;
+	struct block_list *list = &journal->list;
+	uint64_t number = list->n > list->first ? list->blocks[list->n - 1].number + 1 : 1;
+	uint64_t last_log = 0;
+	size_t next = 0;
+
+	for (size_t at = 0, n; at < group->bytes.n; at += n, number++) {
+		uint32_t pages = dgi_block_pages(group->bytes.n - at);
+		size_t value_bytes = dgi_value_bytes_of_pages(pages);
+		struct dgi_key fields = dgi_block_key(number);
+		uint8_t key[DGI_KEY_BYTES_MAX];
+		uint64_t first_entry;
+		void *value;
+		dg_status st =
+			dgi_env_reserve(journal->options.env, key, dgi_key_encode(&fields, key),
+					value_bytes, true, &value, err);
+
+		if (st)
+			return st;
+		n = dgi_block_room(pages);
+		if (n > group->bytes.n - at)
+			n = group->bytes.n - at;
+		entries_of_block(group, &next, at, n, &first_entry, &last_log);
+		dgi_block_seal(value, value_bytes, &journal->options.uuid, number,
+			       group->bytes.data + at, n, last_log, first_entry);
+		list->blocks[list->n + (*added)++] = (struct dgi_journal_block){
+			.number = number,
+			.value_bytes = value_bytes,
+			.last_log = last_log,
+		};
+	}
+	return DG_OK;
+}
+
+/*
+ * Deletes old blocks, a bounded number. The newest of the list stays: its number says where to go
+ * on.
+ */
+static dg_status delete_trimmed(struct dgi_journal *journal, uint64_t trim_to, size_t *deleted,
+				dg_error *err)
+{
+	const struct block_list *list = &journal->list;
+
+	while (*deleted < TRIM_BLOCKS_MAX && list->first + *deleted + 1 < list->n &&
+	       list->blocks[list->first + *deleted].last_log <= trim_to) {
+		struct dgi_key fields = dgi_block_key(list->blocks[list->first + *deleted].number);
+		uint8_t key[DGI_KEY_BYTES_MAX];
+		dg_status st = dgi_env_delete(journal->options.env, key,
+					      dgi_key_encode(&fields, key), err);
+
+		if (st)
+			return st;
+		++*deleted;
+	}
+	return DG_OK;
+}
+
+static dg_status write_transaction(struct dgi_journal *journal, uint64_t trim_to, dg_error *err)
+{
+	struct dgi_env *env = journal->options.env;
+	size_t bytes = journal->committing.bytes.n;
+	size_t added = 0, deleted = 0;
+	dg_status st = list_reserve(&journal->list, bytes / dgi_block_room(1) + 1, err);
+
+	if (!st)
+		st = dgi_env_make_room(env, bytes * 2 + (UINT64_C(4) << 20), err);
+	if (!st)
+		st = dgi_env_begin(env, err);
+	if (st)
+		return st;
+	st = put_group(journal, &added, err);
+	if (!st)
+		st = delete_trimmed(journal, trim_to, &deleted, err);
+	if (st) {
+		dgi_env_abort(env);
+		return st;
+	}
+	st = dgi_env_commit(env, err);
+	if (!st)
+		list_advance(&journal->list, added, deleted);
+	return st;
+}
+
+static bool has_trimming(const struct dgi_journal *journal)
+{
+	const struct block_list *list = &journal->list;
+
+	return list->n - list->first >= 2 && list->blocks[list->first].last_log <= journal->trim_to;
+}
+
+static void wait_for_work(struct dgi_journal *journal)
+{
+	while (!journal->stopping && !journal->flush && !has_trimming(journal))
+		(void)pthread_cond_wait(&journal->work, &journal->lock);
+}
+
+/* A moment of patience with a full disk, or less when the journal is to stop. */
+static void wait_for_space(struct dgi_journal *journal)
+{
+	struct timespec until;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += FULL_RETRY_MS * 1000000;
+	if (until.tv_nsec >= 1000000000) {
+		until.tv_sec++;
+		until.tv_nsec -= 1000000000;
+	}
+	(void)pthread_cond_timedwait(&journal->work, &journal->lock, &until);
+}
+
+static void note_result(struct dgi_journal *journal, dg_status st, const dg_error *err)
+{
+	journal->full = st == DG_FULL || st == DG_NOMEM;
+	if (st == DG_OK) {
+		if (journal->committing.n_entries)
+			journal->durable = group_last(&journal->committing);
+		group_empty(&journal->committing);
+	} else if (!journal->full) {
+		journal->broken = *err;
+	}
+	journal->list_bytes = journal->list.bytes;
+	(void)pthread_cond_broadcast(&journal->done);
+}
+
+/* One transaction with what there is. The lock is held before and after, not during. */
+static void commit_once(struct dgi_journal *journal)
+{
+	uint64_t trim_to = journal->trim_to;
+	uint64_t durable;
+	dg_error err = { 0 };
+	dg_status st;
+
+	if (journal->committing.n_entries == 0) {
+		struct group forming = journal->forming;
+
+		journal->forming = journal->committing;
+		journal->committing = forming;
+		journal->flush = false;
+		(void)pthread_cond_broadcast(&journal->done);
+	}
+	(void)pthread_mutex_unlock(&journal->lock);
+	st = write_transaction(journal, trim_to, &err);
+	(void)pthread_mutex_lock(&journal->lock);
+	if (st == DG_FULL && !journal->full)
+		dgi_log(DG_LOG_WARNING, "journal: %s; pushes wait for room", err.text);
+	note_result(journal, st, &err);
+	durable = journal->durable;
+	st = journal->broken.status;
+	(void)pthread_mutex_unlock(&journal->lock);
+	if (journal->options.durable)
+		journal->options.durable(journal->options.context, durable, st);
+	(void)pthread_mutex_lock(&journal->lock);
+}
+
+static void *commit_groups(void *argument)
+{
+	struct dgi_journal *journal = argument;
+
+	(void)pthread_mutex_lock(&journal->lock);
+	for (;;) {
+		if (journal->full)
+			wait_for_space(journal);
+		else
+			wait_for_work(journal);
+		if (journal->stopping && (journal->full || journal->forming.n_entries == 0))
+			break;
+		commit_once(journal);
+		if (journal->broken.status)
+			break;
+	}
+	(void)pthread_mutex_unlock(&journal->lock);
+	return NULL;
+}
+
+static void init_conditions(struct dgi_journal *journal)
+{
+	pthread_condattr_t attributes;
+
+	(void)pthread_condattr_init(&attributes);
+	(void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	(void)pthread_mutex_init(&journal->lock, NULL);
+	(void)pthread_cond_init(&journal->work, &attributes);
+	(void)pthread_cond_init(&journal->done, &attributes);
+	(void)pthread_condattr_destroy(&attributes);
+}
+
+dg_status dgi_journal_open(const struct dgi_journal_options *options, struct dgi_journal **out,
+			   dg_error *err)
+{
+	struct dgi_journal *journal = calloc(1, sizeof *journal);
+	dg_status st;
+
+	if (!journal)
+		return dgi_fail_memory(err, "journal");
+	init_conditions(journal);
+	journal->options = *options;
+	journal->forming.bytes = dgi_buffer_of(GROUP_BYTES_MAX + DGI_ENTRY_BYTES_MAX + 4096);
+	journal->committing.bytes = journal->forming.bytes;
+	st = list_reserve(&journal->list, options->n_blocks + 1, err);
+	if (st)
+		goto fail;
+	if (options->n_blocks)
+		memcpy(journal->list.blocks, options->blocks,
+		       options->n_blocks * sizeof *options->blocks);
+	list_advance(&journal->list, options->n_blocks, 0);
+	journal->list_bytes = journal->list.bytes;
+	if (options->n_blocks)
+		journal->durable = options->blocks[options->n_blocks - 1].last_log;
+	journal->appended = journal->durable;
+	if (pthread_create(&journal->thread, NULL, commit_groups, journal) != 0) {
+		st = dgi_fail_memory(err, "journal's thread");
+		goto fail;
+	}
+	journal->has_thread = true;
+	*out = journal;
+	return DG_OK;
+fail:
+	dgi_journal_close(journal);
+	return st;
+}
+
+void dgi_journal_close(struct dgi_journal *journal)
+{
+	if (!journal)
+		return;
+	if (journal->has_thread) {
+		(void)pthread_mutex_lock(&journal->lock);
+		journal->stopping = true;
+		(void)pthread_cond_broadcast(&journal->work);
+		(void)pthread_mutex_unlock(&journal->lock);
+		(void)pthread_join(journal->thread, NULL);
+	}
+	dgi_buffer_clear(&journal->forming.bytes);
+	dgi_buffer_clear(&journal->committing.bytes);
+	free(journal->forming.starts);
+	free(journal->committing.starts);
+	free(journal->list.blocks);
+	(void)pthread_cond_destroy(&journal->work);
+	(void)pthread_cond_destroy(&journal->done);
+	(void)pthread_mutex_destroy(&journal->lock);
+	free(journal);
+}
+
+static dg_status check_locked(const struct dgi_journal *journal, size_t bytes, dg_error *err)
+{
+	uint64_t held =
+		journal->list_bytes + journal->forming.bytes.n + journal->committing.bytes.n;
+
+	if (journal->broken.status)
+		return dgi_fail(err, journal->broken.status, "%s", journal->broken.text);
+	if (journal->full)
+		return dgi_fail(err, DG_FULL,
+				"the disk is full: pushes are refused until there is room");
+	if (held + bytes > journal->options.quota_bytes)
+		return dgi_fail(err, DG_FULL,
+				"the journal holds %" PRIu64 " MiB of at most %" PRIu64
+				": the checkpoint is behind",
+				held >> 20, journal->options.quota_bytes >> 20);
+	return DG_OK;
+}
+
+dg_status dgi_journal_check(struct dgi_journal *journal, size_t bytes, dg_error *err)
+{
+	dg_status st;
+
+	(void)pthread_mutex_lock(&journal->lock);
+	st = check_locked(journal, bytes, err);
+	(void)pthread_mutex_unlock(&journal->lock);
+	return st;
+}
+
+static struct timespec timespec_of(struct dgi_deadline deadline)
+{
+	return (struct timespec){ .tv_sec = deadline.at_ms / 1000,
+				  .tv_nsec = deadline.at_ms % 1000 * 1000000 };
+}
+
+/* Waits until the forming group has room again: until the one before it is done. */
+static dg_status wait_for_group(struct dgi_journal *journal, size_t bytes, dg_error *err)
+{
+	struct timespec until = timespec_of(dgi_deadline_in(APPEND_WAIT_MS));
+
+	while (!journal->broken.status && journal->forming.bytes.n &&
+	       journal->forming.bytes.n + bytes > GROUP_BYTES_MAX) {
+		journal->flush = true;
+		(void)pthread_cond_signal(&journal->work);
+		if (pthread_cond_timedwait(&journal->done, &journal->lock, &until) == ETIMEDOUT)
+			return dgi_fail(err, DG_FULL,
+					"the disk has taken no journal entry for %d seconds",
+					APPEND_WAIT_MS / 1000);
+	}
+	return DG_OK;
+}
+
+dg_status dgi_journal_append(struct dgi_journal *journal, const struct dgi_entry *entry,
+			     dg_error *err)
+{
+	size_t bytes = dgi_entry_bytes(entry);
+	dg_status st;
+
+	DGI_ASSERT(bytes > 0 && entry->log_number > journal->appended);
+	(void)pthread_mutex_lock(&journal->lock);
+	st = wait_for_group(journal, bytes, err);
+	if (!st)
+		st = check_locked(journal, bytes, err);
+	if (!st)
+		st = group_add(&journal->forming, entry, bytes, err);
+	if (!st)
+		journal->appended = entry->log_number;
+	(void)pthread_mutex_unlock(&journal->lock);
+	return st;
+}
+
+void dgi_journal_flush(struct dgi_journal *journal)
+{
+	(void)pthread_mutex_lock(&journal->lock);
+	if (journal->forming.n_entries) {
+		journal->flush = true;
+		(void)pthread_cond_signal(&journal->work);
+	}
+	(void)pthread_mutex_unlock(&journal->lock);
+}
+
+uint64_t dgi_journal_durable(struct dgi_journal *journal)
+{
+	uint64_t durable;
+
+	(void)pthread_mutex_lock(&journal->lock);
+	durable = journal->durable;
+	(void)pthread_mutex_unlock(&journal->lock);
+	return durable;
+}
+
+dg_status dgi_journal_wait(struct dgi_journal *journal, uint64_t log_number, int timeout_ms,
+			   dg_error *err)
+{
+	struct timespec until = timespec_of(dgi_deadline_in(timeout_ms));
+	dg_status st = DG_OK;
+
+	(void)pthread_mutex_lock(&journal->lock);
+	if (journal->forming.n_entries) {
+		journal->flush = true;
+		(void)pthread_cond_signal(&journal->work);
+	}
+	while (!st && journal->durable < log_number) {
+		if (journal->broken.status)
+			st = dgi_fail(err, journal->broken.status, "%s", journal->broken.text);
+		else if (pthread_cond_timedwait(&journal->done, &journal->lock, &until) ==
+			 ETIMEDOUT)
+			st = dgi_fail(err, journal->full ? DG_FULL : DG_TIMEOUT,
+				      "not on disk after %d ms%s", timeout_ms,
+				      journal->full ? ": the disk is full" : "");
+	}
+	(void)pthread_mutex_unlock(&journal->lock);
+	return st;
+}
+
+void dgi_journal_trim(struct dgi_journal *journal, uint64_t log_number)
+{
+	(void)pthread_mutex_lock(&journal->lock);
+	if (log_number > journal->trim_to)
+		journal->trim_to = log_number;
+	(void)pthread_cond_signal(&journal->work);
+	(void)pthread_mutex_unlock(&journal->lock);
+}
+
+uint64_t dgi_journal_bytes(struct dgi_journal *journal)
+{
+	uint64_t bytes;
+
+	(void)pthread_mutex_lock(&journal->lock);
+	bytes = journal->list_bytes + journal->forming.bytes.n + journal->committing.bytes.n;
+	(void)pthread_mutex_unlock(&journal->lock);
+	return bytes;
+}
