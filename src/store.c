@@ -64,12 +64,15 @@ static dg_status open_book(dg_store *store, const char *path, dg_error *err)
 dg_status dg_store_open(const char *path, const dg_store_options *options, dg_store **out,
 			dg_error *err)
 {
+	const struct dgi_volume_options volume_options = {
+		.writable = options && options->writable,
+	};
 	dg_store *store = calloc(1, sizeof *store);
 	dg_status st;
 
 	if (!store)
 		return dgi_fail_memory(err, path);
-	st = dgi_volume_open(path, options && options->writable, &store->volume, err);
+	st = dgi_volume_open(path, &volume_options, &store->volume, err);
 	if (!st)
 		st = open_book(store, path, err);
 	if (st) {

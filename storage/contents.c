@@ -1,4 +1,4 @@
-/* contents.c -- what the two files of a store hold, collected by walking them. */
+/* contents.c -- what the three files of a store hold, collected by walking them. */
 #include "contents.h"
 
 #include "bytes.h"
@@ -17,15 +17,16 @@
 /* Leaves room for the numbers still to come. */
 #define LOG_NUMBER_MAX ((uint64_t)INT64_MAX)
 
-/* A file while it is walked; one of the two contents is set. */
+/* A file while it is walked; one of the three contents is set. */
 struct reading {
 	int fd;
 	uint64_t file_bytes;
 	struct dgi_superblock *superblock;
 	bool has_superblock;
-	bool has_single; /* the book, the identity */
+	bool has_single; /* the book, the session table, the identity */
 	struct dgi_graph_contents *graph;
 	struct dgi_tensors_contents *tensors;
+	struct dgi_journal_contents *journal;
 };
 
 /* The value of a small record: inside its leaf, else read to *allocated, which is to be freed. */
@@ -89,11 +90,47 @@ static dg_status read_identity(struct reading *r, const uint8_t *payload, size_t
 {
 	struct dgi_reader reader = dgi_reader_of(payload, n);
 
-	r->tensors->incarnation = dgi_read_u64(&reader);
+	r->journal->incarnation = dgi_read_u64(&reader);
 	r->has_single = true;
 	return reader.short_read ? dgi_fail(err, DG_CORRUPT, "identity: %zu bytes, want %d", n,
 					    DGI_IDENTITY_BYTES)
 				 : DG_OK;
+}
+
+static dg_status read_sessions(struct reading *r, const struct dgi_key *key, const uint8_t *payload,
+			       size_t n, uint64_t log, dg_error *err)
+{
+	struct dgi_tensors_contents *t = r->tensors;
+
+	if (key->piece == 0)
+		t->sessions_log = log;
+	r->has_single = true;
+	return dgi_sessions_decode(t->sessions, payload, n, err);
+}
+
+static dg_status read_block(struct reading *r, const struct dgi_key *key,
+			    const struct dgi_walk_record *found, dg_error *err)
+{
+	struct dgi_journal_contents *j = r->journal;
+	size_t capacity = j->capacity ? j->capacity * 2 : 256;
+	struct dgi_journal_block *blocks;
+
+	if (found->value)
+		return dgi_fail(err, DG_CORRUPT, "journal block %" PRIu64 ": of %" PRIu64 " bytes",
+				key->block, found->value_bytes);
+	if (j->n_blocks == j->capacity) {
+		blocks = realloc(j->blocks, capacity * sizeof *blocks);
+		if (!blocks)
+			return dgi_fail_memory(err, "journal");
+		j->blocks = blocks;
+		j->capacity = capacity;
+	}
+	j->blocks[j->n_blocks++] = (struct dgi_journal_block){
+		.number = key->block,
+		.value_at = found->value_at,
+		.value_bytes = found->value_bytes,
+	};
+	return DG_OK;
 }
 
 static dg_status read_array(struct reading *r, const struct dgi_key *key, const uint8_t *payload,
@@ -146,6 +183,8 @@ static dg_status read_small(struct reading *r, const struct dgi_key *key,
 		st = read_book(r, payload, n, err);
 	else if (key->kind == DGI_KIND_IDENTITY)
 		st = read_identity(r, payload, n, err);
+	else if (key->kind == DGI_KIND_SESSIONS)
+		st = read_sessions(r, key, payload, n, record.log, err);
 	else if (key->kind == DGI_KIND_ARRAY)
 		st = read_array(r, key, payload, n, err);
 	else
@@ -155,9 +194,21 @@ done:
 	return st;
 }
 
-static bool belongs_to_graph(uint8_t kind)
+static bool is_in_its_file(const struct reading *r, uint8_t kind)
 {
-	return kind == DGI_KIND_BOOK || kind == DGI_KIND_ARRAY || kind == DGI_KIND_SEGMENT;
+	switch (kind) {
+	case DGI_KIND_SUPERBLOCK:
+		return true;
+	case DGI_KIND_BOOK:
+	case DGI_KIND_ARRAY:
+	case DGI_KIND_SEGMENT:
+		return r->graph != NULL;
+	case DGI_KIND_IDENTITY:
+	case DGI_KIND_BLOCK:
+		return r->journal != NULL;
+	default:
+		return r->tensors != NULL;
+	}
 }
 
 static dg_status read_record(void *context, const struct dgi_walk_record *found, dg_error *err)
@@ -174,13 +225,15 @@ static dg_status read_record(void *context, const struct dgi_walk_record *found,
 	if (!r->has_superblock && key.kind != DGI_KIND_SUPERBLOCK)
 		return dgi_fail(err, DG_CORRUPT, "no superblock: its first record is of kind %u",
 				key.kind);
-	if (key.kind != DGI_KIND_SUPERBLOCK && belongs_to_graph(key.kind) != (r->graph != NULL)) {
+	if (!is_in_its_file(r, key.kind)) {
 		dgi_key_text(&key, text);
 		return dgi_fail(err, DG_CORRUPT, "%s is in the wrong file", text);
 	}
 	if (key.kind == DGI_KIND_SEGMENT)
 		return dgi_structure_add_segment(&r->graph->structure, &key, found->value_at,
 						 found->value_bytes, err);
+	if (key.kind == DGI_KIND_BLOCK)
+		return read_block(r, &key, found, err);
 	if (key.kind != DGI_KIND_CHUNK)
 		return read_small(r, &key, found, err);
 	if (key.log > r->tensors->log)
@@ -221,8 +274,10 @@ dg_status dgi_graph_contents_read(int fd, struct dgi_graph_contents *out, dg_err
 dg_status dgi_tensors_contents_read(int fd, struct dgi_tensors_contents *out, dg_error *err)
 {
 	struct reading r = { .fd = fd, .superblock = &out->superblock, .tensors = out };
-	dg_status st = walk(&r, DGI_TENSORS_FILE, "identity", err);
+	dg_status st = dgi_sessions_new(&out->sessions, err);
 
+	if (!st)
+		st = walk(&r, DGI_TENSORS_FILE, "session table", err);
 	out->file_bytes = r.file_bytes;
 	if (!st)
 		st = dgi_catalogue_finish(&out->catalogue, err);
@@ -230,6 +285,21 @@ dg_status dgi_tensors_contents_read(int fd, struct dgi_tensors_contents *out, dg
 		st = dgi_fail(err, DG_CORRUPT, "log number %" PRIu64 ", at most %" PRIu64, out->log,
 			      LOG_NUMBER_MAX);
 	return st;
+}
+
+dg_status dgi_journal_contents_read(int fd, struct dgi_journal_contents *out, dg_error *err)
+{
+	struct reading r = { .fd = fd, .superblock = &out->superblock, .journal = out };
+	dg_status st = walk(&r, DGI_JOURNAL_FILE, "identity", err);
+
+	out->file_bytes = r.file_bytes;
+	return st;
+}
+
+void dgi_journal_contents_clear(struct dgi_journal_contents *contents)
+{
+	free(contents->blocks);
+	*contents = (struct dgi_journal_contents){ 0 };
 }
 
 void dgi_graph_contents_clear(struct dgi_graph_contents *contents)
@@ -242,5 +312,6 @@ void dgi_graph_contents_clear(struct dgi_graph_contents *contents)
 void dgi_tensors_contents_clear(struct dgi_tensors_contents *contents)
 {
 	dgi_catalogue_clear(&contents->catalogue);
+	dgi_sessions_free(contents->sessions);
 	*contents = (struct dgi_tensors_contents){ 0 };
 }

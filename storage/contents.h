@@ -1,11 +1,13 @@
 /*
- * contents.h -- what the two files of a store hold, collected by walking them, before anybody
+ * contents.h -- what the three files of a store hold, collected by walking them, before anybody
  * trusts them.
  */
 #ifndef DGI_CONTENTS_H
 #define DGI_CONTENTS_H
 
 #include "catalogue.h"
+#include "journal.h"
+#include "sessions.h"
 #include "structure.h"
 #include "volume.h"
 
@@ -24,11 +26,25 @@ struct dgi_graph_contents {
 /* What tensors.mdb holds. Zero is nothing. */
 struct dgi_tensors_contents {
 	struct dgi_superblock superblock;
-	uint64_t incarnation;
 	uint64_t log; /* the highest number of any record */
 	struct dgi_catalogue catalogue;
+	struct dgi_sessions *sessions; /* as the last checkpoint left them; taken by the volume */
+	uint64_t sessions_log;	       /* … at this log number */
 	uint64_t file_bytes;
 };
+
+/* What journal.mdb holds. Zero is nothing. */
+struct dgi_journal_contents {
+	struct dgi_superblock superblock;
+	uint64_t incarnation;
+	struct dgi_journal_block *blocks;
+	size_t n_blocks;
+	size_t capacity;
+	uint64_t file_bytes;
+};
+
+/* Bytes of one piece of the session table: a whole number of marks. */
+#define DGI_SESSIONS_PIECE_BYTES ((size_t)(1U << 20) - 4096)
 
 /*
  * Walks the file open at @fd. Every record is where and as long as it must be afterwards; the
@@ -37,8 +53,10 @@ struct dgi_tensors_contents {
  */
 dg_status dgi_graph_contents_read(int fd, struct dgi_graph_contents *out, dg_error *err);
 dg_status dgi_tensors_contents_read(int fd, struct dgi_tensors_contents *out, dg_error *err);
+dg_status dgi_journal_contents_read(int fd, struct dgi_journal_contents *out, dg_error *err);
 void dgi_graph_contents_clear(struct dgi_graph_contents *contents);
 void dgi_tensors_contents_clear(struct dgi_tensors_contents *contents);
+void dgi_journal_contents_clear(struct dgi_journal_contents *contents);
 
 /* The identity record's payload. */
 #define DGI_IDENTITY_BYTES 8

@@ -157,13 +157,19 @@ uint64_t dgi_env_map_bytes(const struct dgi_env *env)
 	return env->map_bytes;
 }
 
-uint64_t dgi_env_map_wanted(const struct dgi_env *env, uint64_t more, uint64_t *needed)
+uint64_t dgi_env_file_bytes(const struct dgi_env *env)
 {
 	MDB_envinfo info;
-	uint64_t bytes = env->map_bytes;
 
 	(void)mdb_env_info(env->handle, &info);
-	*needed = (uint64_t)(info.me_last_pgno + 1) * DGI_PAGE_BYTES + more + SLACK_BYTES;
+	return (uint64_t)(info.me_last_pgno + 1) * DGI_PAGE_BYTES;
+}
+
+uint64_t dgi_env_map_wanted(const struct dgi_env *env, uint64_t more, uint64_t *needed)
+{
+	uint64_t bytes = env->map_bytes;
+
+	*needed = dgi_env_file_bytes(env) + more + SLACK_BYTES;
 	while (*needed > bytes / 4 * 3)
 		bytes *= 2;
 	return bytes;

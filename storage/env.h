@@ -45,6 +45,8 @@ int dgi_env_fd(const struct dgi_env *env);
  */
 uint64_t dgi_env_map_wanted(const struct dgi_env *env, uint64_t more, uint64_t *needed);
 uint64_t dgi_env_map_bytes(const struct dgi_env *env);
+/* Bytes of the file's pages, up to the last one ever used. */
+uint64_t dgi_env_file_bytes(const struct dgi_env *env);
 /* Between transactions. Fails with NOMEM (no address space, nothing changed), IO (write no more). */
 dg_status dgi_env_grow(struct dgi_env *env, uint64_t map_bytes, dg_error *err);
 

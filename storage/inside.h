@@ -1,28 +1,82 @@
-/* inside.h -- a volume as its own files see it: opening (volume.c) and writing (write.c). */
+/* inside.h -- a volume as its own files see it: opening (volume.c), replay (replay.c),
+ * writing (write.c), checkpoints (checkpoint.c). */
 #ifndef DGI_INSIDE_H
 #define DGI_INSIDE_H
 
 #include "contents.h"
 #include "env.h"
+#include "hot.h"
+#include "journal.h"
 #include "lock.h"
+#include "mark.h"
+#include "sessions.h"
 
+#include <pthread.h>
+
+/*
+ * The order of locks: the table's (write.c and checkpoint.c, for a record, a freeze, a publication),
+ * then the checkpoint's, then the journal's own.
+ */
 struct dgi_volume {
 	char *path;
-	bool writable;
+	struct dgi_volume_options options;
 	struct dgi_lock *lock;
 	struct dgi_graph_contents graph;
-	struct dgi_tensors_contents tensors; /* log and incarnation as they were at opening */
+	struct dgi_tensors_contents tensors; /* log as it was at opening */
+	struct dgi_journal_contents journaled;
 	struct dgi_map graph_map;
 	struct dgi_map tensors_map;
+	struct dgi_map journal_map; /* as it was at opening; for replay */
 	struct dgi_table table;
-	struct dgi_env *env; /* of tensors.mdb; NULL when read only */
-	bool broken;	     /* takes no more writes; for the writing thread */
+	struct dgi_hot hot;
+	struct dgi_sessions *sessions; /* under the table's lock */
 	uint64_t incarnation;
-	_Atomic uint64_t log_number; /* of the newest write */
-	uint32_t *marks;	     /* by table entry, 0 between writes; see write.c */
+	_Atomic uint64_t log_number; /* of the newest write applied */
+	_Atomic uint64_t durable;    /* of the newest on disk */
+	_Atomic bool broken;	     /* takes no more writes */
+
+	/* Open for writing only. */
+	struct dgi_env *env;	     /* of tensors.mdb; the checkpoint's */
+	struct dgi_env *journal_env; /* the journal's */
+	struct dgi_journal *journal;
+	struct dgi_mark_file mark;
+	uint32_t *staged; /* by table entry, 0 between writes; see write.c */
+	uint8_t *row;	  /* the writer's, for a row being computed */
+	void (*on_durable)(void *context, uint64_t log_number, dg_status status);
+	void *on_durable_context;
+	struct dgi_checkpoint {
+		pthread_t thread;
+		bool has_thread;
+		pthread_mutex_t lock; /* over what follows */
+		pthread_cond_t work;
+		pthread_cond_t done;
+		bool wanted;
+		bool stopping;
+		uint64_t rounds;       /* ended, successful or not */
+		dg_error result;       /* of the last */
+		int64_t not_before_ms; /* the first transaction of tensors.mdb */
+		double replay_bytes_per_s;
+	} checkpoint;
 };
 
-/* Puts the identity record with the volume's incarnation, in a transaction of its own. */
-dg_status dgi_volume_put_identity(struct dgi_volume *volume, dg_error *err);
+/* checkpoint.c: the thread that folds the journal into tensors.mdb. */
+dg_status dgi_checkpoint_start(struct dgi_volume *volume, dg_error *err);
+/* Ends the thread after a last round. */
+void dgi_checkpoint_stop(struct dgi_volume *volume);
+/* Asks for a round soon; with a deadline, waits for its end. */
+void dgi_checkpoint_request(struct dgi_volume *volume);
+
+/*
+ * replay.c: applies what the journal holds and the chunks do not. @file is the whole of journal.mdb
+ * in memory.
+ */
+dg_status dgi_volume_replay(struct dgi_volume *volume, const uint8_t *file, dg_error *err);
+
+/*
+ * write.c: changes row @local of a chunk whose rows lie at @slot; shared with the table's readers
+ * where @shown.
+ */
+void dgi_apply_row(struct dgi_volume *volume, size_t tensor, enum dgi_op op, size_t entry,
+		   uint8_t *row, const uint8_t *operand, bool shown);
 
 #endif

@@ -8,18 +8,23 @@
 #include "deadline.h"
 #include "fail.h"
 #include "log.h"
+#include "thread.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 
 /* A group that is forming may grow to this while the one before it is on its way. */
 #define GROUP_BYTES_MAX (UINT64_C(32) << 20)
 #define APPEND_WAIT_MS 10000
 #define TRIM_BLOCKS_MAX 64 /* deleted in one transaction */
 #define FULL_RETRY_MS 100
+#define FULL_WAIT_MS 1000 /* what a writer waits for room on a full disk */
+/* Of the tree and the free list; and what a file system keeps of its last bytes. */
+#define OVERHEAD_BYTES (UINT64_C(128) << 10)
 
 /* Entries in memory, as the bytes they will be on disk. */
 struct group {
@@ -57,6 +62,7 @@ struct dgi_journal {
 	uint64_t durable;
 	uint64_t trim_to;
 	uint64_t list_bytes;
+	uint64_t reusable_bytes; /* of the file: pages of blocks that went */
 };
 
 static dg_status group_add(struct group *group, const struct dgi_entry *entry, size_t bytes,
@@ -157,7 +163,7 @@ static dg_status put_group(struct dgi_journal *journal, size_t *added, dg_error 
 		struct dgi_key fields = dgi_block_key(number);
 		uint8_t key[DGI_KEY_BYTES_MAX];
 		uint64_t first_entry;
-		void *value;
+		struct dgi_env_value value;
 		dg_status st =
 			dgi_env_reserve(journal->options.env, key, dgi_key_encode(&fields, key),
 					value_bytes, true, &value, err);
@@ -168,7 +174,7 @@ static dg_status put_group(struct dgi_journal *journal, size_t *added, dg_error 
 		if (n > group->bytes.n - at)
 			n = group->bytes.n - at;
 		entries_of_block(group, &next, at, n, &first_entry, &last_log);
-		dgi_block_seal(value, value_bytes, &journal->options.uuid, number,
+		dgi_block_seal(value.data, value_bytes, &journal->options.uuid, number,
 			       group->bytes.data + at, n, last_log, first_entry);
 		list->blocks[list->n + (*added)++] = (struct dgi_journal_block){
 			.number = number,
@@ -202,6 +208,19 @@ static dg_status delete_trimmed(struct dgi_journal *journal, uint64_t trim_to, s
 	return DG_OK;
 }
 
+/* Room in liblmdb's map: nobody else maps the journal while it is written. */
+static dg_status make_room(struct dgi_journal *journal, uint64_t bytes, dg_error *err)
+{
+	struct dgi_env *env = journal->options.env;
+	uint64_t needed;
+	uint64_t wanted = dgi_env_map_wanted(env, bytes, &needed);
+	dg_status st = dgi_env_grow(env, wanted, err);
+
+	if (st == DG_NOMEM && needed <= dgi_env_map_bytes(env))
+		st = DG_OK;
+	return st;
+}
+
 static dg_status write_transaction(struct dgi_journal *journal, uint64_t trim_to, dg_error *err)
 {
 	struct dgi_env *env = journal->options.env;
@@ -210,7 +229,7 @@ static dg_status write_transaction(struct dgi_journal *journal, uint64_t trim_to
 	dg_status st = list_reserve(&journal->list, bytes / dgi_block_room(1) + 1, err);
 
 	if (!st)
-		st = dgi_env_make_room(env, bytes * 2 + (UINT64_C(4) << 20), err);
+		st = make_room(journal, bytes * 2 + (UINT64_C(1) << 20), err);
 	if (!st)
 		st = dgi_env_begin(env, err);
 	if (st)
@@ -255,6 +274,15 @@ static void wait_for_space(struct dgi_journal *journal)
 	(void)pthread_cond_timedwait(&journal->work, &journal->lock, &until);
 }
 
+/* Pages of the file that hold no block now: about what liblmdb can use again. */
+static uint64_t reusable_bytes(const struct dgi_journal *journal)
+{
+	uint64_t file_bytes = dgi_env_file_bytes(journal->options.env);
+	uint64_t used_bytes = journal->list.bytes + journal->list.bytes / 16 + OVERHEAD_BYTES;
+
+	return file_bytes > used_bytes ? file_bytes - used_bytes : 0;
+}
+
 static void note_result(struct dgi_journal *journal, dg_status st, const dg_error *err)
 {
 	journal->full = st == DG_FULL || st == DG_NOMEM;
@@ -266,6 +294,7 @@ static void note_result(struct dgi_journal *journal, dg_status st, const dg_erro
 		journal->broken = *err;
 	}
 	journal->list_bytes = journal->list.bytes;
+	journal->reusable_bytes = reusable_bytes(journal);
 	(void)pthread_cond_broadcast(&journal->done);
 }
 
@@ -351,13 +380,12 @@ dg_status dgi_journal_open(const struct dgi_journal_options *options, struct dgi
 		       options->n_blocks * sizeof *options->blocks);
 	list_advance(&journal->list, options->n_blocks, 0);
 	journal->list_bytes = journal->list.bytes;
-	if (options->n_blocks)
-		journal->durable = options->blocks[options->n_blocks - 1].last_log;
-	journal->appended = journal->durable;
-	if (pthread_create(&journal->thread, NULL, commit_groups, journal) != 0) {
-		st = dgi_fail_memory(err, "journal's thread");
+	journal->reusable_bytes = reusable_bytes(journal);
+	journal->durable = options->last_log;
+	journal->appended = options->last_log;
+	st = dgi_thread_start(&journal->thread, commit_groups, journal, "journal", err);
+	if (st)
 		goto fail;
-	}
 	journal->has_thread = true;
 	*out = journal;
 	return DG_OK;
@@ -388,6 +416,23 @@ void dgi_journal_close(struct dgi_journal *journal)
 	free(journal);
 }
 
+/*
+ * Is there room on the disk for what waits and @bytes more? A push is refused before it is applied,
+ * not after: the disk should be full only for what was taken already.
+ */
+static bool has_room(const struct dgi_journal *journal, size_t bytes)
+{
+	uint64_t wanted =
+		(journal->forming.bytes.n + journal->committing.bytes.n + bytes) / 16 * 17 +
+		2 * OVERHEAD_BYTES;
+	struct statvfs info;
+
+	if (wanted <= journal->reusable_bytes / 2 ||
+	    fstatvfs(dgi_env_fd(journal->options.env), &info) != 0)
+		return true;
+	return (uint64_t)info.f_bavail * info.f_frsize + journal->reusable_bytes / 2 >= wanted;
+}
+
 static dg_status check_locked(const struct dgi_journal *journal, size_t bytes, dg_error *err)
 {
 	uint64_t held =
@@ -395,7 +440,7 @@ static dg_status check_locked(const struct dgi_journal *journal, size_t bytes, d
 
 	if (journal->broken.status)
 		return dgi_fail(err, journal->broken.status, "%s", journal->broken.text);
-	if (journal->full)
+	if (journal->full || !has_room(journal, bytes))
 		return dgi_fail(err, DG_FULL,
 				"the disk is full: pushes are refused until there is room");
 	if (held + bytes > journal->options.quota_bytes)
@@ -478,10 +523,28 @@ uint64_t dgi_journal_durable(struct dgi_journal *journal)
 	return durable;
 }
 
+/* Why there is nothing more to wait for; OK while there is. */
+static dg_status stop_waiting(const struct dgi_journal *journal, struct dgi_deadline deadline,
+			      struct dgi_deadline full_deadline, dg_error *err)
+{
+	if (journal->broken.status)
+		return dgi_fail(err, journal->broken.status, "%s", journal->broken.text);
+	if (journal->full && dgi_deadline_passed(full_deadline))
+		return dgi_fail(
+			err, DG_FULL,
+			"it was applied, but the disk is full: it will last once there is room");
+	if (dgi_deadline_passed(deadline))
+		return dgi_fail(err, DG_TIMEOUT,
+				"it was applied, but the disk is slow: not on it yet");
+	return DG_OK;
+}
+
 dg_status dgi_journal_wait(struct dgi_journal *journal, uint64_t log_number, int timeout_ms,
 			   dg_error *err)
 {
-	struct timespec until = timespec_of(dgi_deadline_in(timeout_ms));
+	struct dgi_deadline deadline = dgi_deadline_in(timeout_ms);
+	struct dgi_deadline full_deadline =
+		dgi_deadline_in(timeout_ms < FULL_WAIT_MS ? timeout_ms : FULL_WAIT_MS);
 	dg_status st = DG_OK;
 
 	(void)pthread_mutex_lock(&journal->lock);
@@ -490,13 +553,11 @@ dg_status dgi_journal_wait(struct dgi_journal *journal, uint64_t log_number, int
 		(void)pthread_cond_signal(&journal->work);
 	}
 	while (!st && journal->durable < log_number) {
-		if (journal->broken.status)
-			st = dgi_fail(err, journal->broken.status, "%s", journal->broken.text);
-		else if (pthread_cond_timedwait(&journal->done, &journal->lock, &until) ==
-			 ETIMEDOUT)
-			st = dgi_fail(err, journal->full ? DG_FULL : DG_TIMEOUT,
-				      "not on disk after %d ms%s", timeout_ms,
-				      journal->full ? ": the disk is full" : "");
+		struct timespec until = timespec_of(journal->full ? full_deadline : deadline);
+
+		(void)pthread_cond_timedwait(&journal->done, &journal->lock, &until);
+		if (journal->durable < log_number)
+			st = stop_waiting(journal, deadline, full_deadline, err);
 	}
 	(void)pthread_mutex_unlock(&journal->lock);
 	return st;

@@ -55,6 +55,7 @@ struct dgi_journal_options {
 	/* The blocks there, in order; copied. */
 	const struct dgi_journal_block *blocks;
 	size_t n_blocks;
+	uint64_t last_log; /* of the newest write, in the journal or folded already */
 	/* Told after each commit, by the journal's thread, what is durable now; or, once, with a
 	 * status other than OK, that the disk failed and nothing more will be. */
 	void (*durable)(void *context, uint64_t log_number, dg_status status);

@@ -25,6 +25,10 @@ static size_t length_of(uint8_t kind)
 		return 5;
 	case DGI_KIND_CHUNK:
 		return 21;
+	case DGI_KIND_SESSIONS:
+		return 5;
+	case DGI_KIND_BLOCK:
+		return 9;
 	default:
 		return 0;
 	}
@@ -48,6 +52,10 @@ size_t dgi_key_encode(const struct dgi_key *key, uint8_t out[DGI_KEY_BYTES_MAX])
 		dgi_put_be64(out + 5, key->chunk);
 		dgi_put_be64(out + 13, key->log);
 	}
+	if (key->kind == DGI_KIND_SESSIONS)
+		dgi_put_be32(out + 1, key->piece);
+	if (key->kind == DGI_KIND_BLOCK)
+		dgi_put_be64(out + 1, key->block);
 	return n;
 }
 
@@ -80,6 +88,10 @@ dg_status dgi_key_decode(const void *data, size_t n, struct dgi_key *out, dg_err
 		key.chunk = dgi_get_be64(at + 5);
 		key.log = dgi_get_be64(at + 13);
 	}
+	if (key.kind == DGI_KIND_SESSIONS)
+		key.piece = dgi_get_be32(at + 1);
+	if (key.kind == DGI_KIND_BLOCK)
+		key.block = dgi_get_be64(at + 1);
 	*out = key;
 	return DG_OK;
 }
@@ -111,6 +123,12 @@ void dgi_key_text(const struct dgi_key *key, char out[DGI_KEY_TEXT_BYTES])
 	case DGI_KIND_CHUNK:
 		(void)snprintf(out, room, "chunk %" PRIu64 " of tensor %" PRIu32 ", image %" PRIu64,
 			       key->chunk, key->tensor, key->log);
+		break;
+	case DGI_KIND_SESSIONS:
+		(void)snprintf(out, room, "piece %" PRIu32 " of the session table", key->piece);
+		break;
+	case DGI_KIND_BLOCK:
+		(void)snprintf(out, room, "journal block %" PRIu64, key->block);
 		break;
 	default:
 		(void)snprintf(out, room, "record of kind %u", key->kind);

@@ -13,6 +13,7 @@
 #include "fail.h"
 #include "files.h"
 #include "lock.h"
+#include "mark.h"
 #include "segment.h"
 #include "superblock.h"
 #include "tensor_info.h"
@@ -49,6 +50,7 @@ struct dgi_volume_maker {
 	struct dgi_superblock superblock;
 	struct output graph;
 	struct output tensors;
+	struct output journal;
 	struct made_array *arrays;
 	size_t n_arrays, arrays_capacity;
 	dg_tensor_info *infos;
@@ -151,6 +153,8 @@ static dg_status put_superblocks(struct dgi_volume_maker *m, dg_error *err)
 	st = output_put(&m->graph, &key, NULL, payload, sizeof payload, err);
 	if (!st)
 		st = output_put(&m->tensors, &key, NULL, payload, sizeof payload, err);
+	if (!st)
+		st = output_put(&m->journal, &key, NULL, payload, sizeof payload, err);
 	return st;
 }
 
@@ -159,13 +163,13 @@ static dg_status put_singles(struct dgi_volume_maker *m, const void *book, size_
 {
 	const struct dgi_key book_key = { .kind = DGI_KIND_BOOK };
 	const struct dgi_key identity_key = { .kind = DGI_KIND_IDENTITY };
+	const dg_uuid *uuid = &m->superblock.store_uuid;
 	const uint8_t no_incarnation_yet[8] = { 0 };
-	dg_status st =
-		output_put(&m->graph, &book_key, &m->superblock.store_uuid, book, book_bytes, err);
+	dg_status st = output_put(&m->graph, &book_key, uuid, book, book_bytes, err);
 
 	if (!st)
-		st = output_put(&m->tensors, &identity_key, &m->superblock.store_uuid,
-				no_incarnation_yet, sizeof no_incarnation_yet, err);
+		st = output_put(&m->journal, &identity_key, uuid, no_incarnation_yet,
+				sizeof no_incarnation_yet, err);
 	return st;
 }
 
@@ -198,6 +202,10 @@ static dg_status make_files(struct dgi_volume_maker *m, const void *book, size_t
 		st = output_open(&m->graph, m->path, DGI_GRAPH_FILE, err);
 	if (!st)
 		st = output_open(&m->tensors, m->path, DGI_TENSORS_FILE, err);
+	if (!st)
+		st = output_open(&m->journal, m->path, DGI_JOURNAL_FILE, err);
+	if (!st)
+		st = dgi_mark_make(m->path, &m->superblock.store_uuid, err);
 	if (!st)
 		st = put_superblocks(m, err);
 	if (!st)
@@ -397,6 +405,7 @@ dg_status dgi_volume_maker_tensor(struct dgi_volume_maker *maker, const dg_tenso
 
 static dg_status put_descriptions(struct dgi_volume_maker *m, dg_error *err)
 {
+	const struct dgi_key sessions_key = { .kind = DGI_KIND_SESSIONS };
 	const dg_uuid *uuid = &m->superblock.store_uuid;
 	uint8_t array_payload[DGI_ARRAY_INFO_BYTES];
 	uint8_t tensor_payload[DGI_TENSOR_INFO_BYTES_MAX];
@@ -416,6 +425,9 @@ static dg_status put_descriptions(struct dgi_volume_maker *m, dg_error *err)
 
 		st = output_put(&m->tensors, &key, uuid, tensor_payload, n, err);
 	}
+	/* An empty session table, which says that no write has been. */
+	if (!st)
+		st = output_put(&m->tensors, &sessions_key, uuid, NULL, 0, err);
 	return st;
 }
 
@@ -432,9 +444,12 @@ dg_status dgi_volume_maker_close(struct dgi_volume_maker *maker, bool keep, dg_e
 			st = output_commit(&maker->graph, err);
 		if (!st)
 			st = output_commit(&maker->tensors, err);
+		if (!st)
+			st = output_commit(&maker->journal, err);
 	}
 	dgi_env_close(maker->graph.env, true);
 	dgi_env_close(maker->tensors.env, true);
+	dgi_env_close(maker->journal.env, true);
 	free(maker->arrays);
 	free(maker->infos);
 	free(maker->path);

@@ -8,12 +8,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #define VERIFIED (UINT64_C(1) << 63)
+#define HOT (UINT64_C(1) << 62)
+#define PLACE (HOT - 1)	    /* page or slot */
 #define GROUP_ROWS 64	    /* looked up, copied and checked together */
 #define PREFETCH_ROWS 12    /* ahead of the one being copied */
 #define PREFETCH_BYTES 512  /* of each; the processor's own prefetcher sees longer runs */
@@ -57,7 +60,8 @@ dg_status dgi_table_open(struct dgi_table *table, size_t n, const struct dgi_map
 	dg_status st;
 
 	*table = (struct dgi_table){ .n = n, .fd = -1, .map = map, .store_uuid = *store_uuid };
-	(void)pthread_mutex_init(&table->publishing, NULL);
+	(void)pthread_mutex_init(&table->record, NULL);
+	(void)pthread_mutex_init(&table->lock, NULL);
 	table->logs = calloc(room, sizeof *table->logs);
 	if (!table->logs)
 		st = dgi_fail_memory(err, "chunk table");
@@ -82,36 +86,96 @@ void dgi_table_close(struct dgi_table *table)
 	if (table->fd >= 0)
 		(void)close(table->fd);
 	free(table->logs);
-	(void)pthread_mutex_destroy(&table->publishing);
+	(void)pthread_mutex_destroy(&table->lock);
+	(void)pthread_mutex_destroy(&table->record);
 	*table = (struct dgi_table){ 0 };
 }
 
 void dgi_table_set(struct dgi_table *table, const struct dgi_image *image)
 {
-	DGI_ASSERT(image->entry < table->n && image->page < VERIFIED);
+	DGI_ASSERT(image->entry < table->n && image->page <= PLACE);
 	atomic_store(&table->entries[image->entry].location, image->page);
 	atomic_store(&table->logs[image->entry], image->log);
 }
 
-void dgi_table_publish(struct dgi_table *table, const struct dgi_image *images, size_t n)
+void dgi_table_lock(struct dgi_table *table)
 {
-	(void)pthread_mutex_lock(&table->publishing);
-	for (size_t i = 0; i < n; i++) {
-		struct dgi_table_entry *entry = &table->entries[images[i].entry];
-		uint64_t sequence = atomic_load_explicit(&entry->sequence, memory_order_relaxed);
+	(void)pthread_mutex_lock(&table->record);
+	(void)pthread_mutex_lock(&table->lock);
+}
 
-		atomic_store_explicit(&entry->sequence, sequence + 1, memory_order_relaxed);
-		atomic_thread_fence(memory_order_release);
-		/* The image is ours: made, hashed and committed just now. */
-		atomic_store_explicit(&entry->location, images[i].page | VERIFIED,
-				      memory_order_release);
-		atomic_store_explicit(&table->logs[images[i].entry], images[i].log,
-				      memory_order_release);
-		atomic_store_explicit(&entry->sequence, sequence + 2, memory_order_release);
-	}
-	(void)pthread_mutex_unlock(&table->publishing);
-	/* No byte of the next transactions may be seen before the new sequences are. */
-	atomic_thread_fence(memory_order_seq_cst);
+void dgi_table_unlock(struct dgi_table *table)
+{
+	(void)pthread_mutex_unlock(&table->lock);
+	(void)pthread_mutex_unlock(&table->record);
+}
+
+void dgi_table_let_readers_in(struct dgi_table *table)
+{
+	if (atomic_load_explicit(&table->waiting, memory_order_relaxed) == 0)
+		return;
+	/* A mutex is not fair: who unlocks gets it again. So wait until the readers had it. */
+	(void)pthread_mutex_unlock(&table->lock);
+	while (atomic_load_explicit(&table->waiting, memory_order_relaxed) > 0)
+		(void)sched_yield();
+	(void)pthread_mutex_lock(&table->lock);
+}
+
+/* A reader's way to the lock. */
+static void lock_as_reader(struct dgi_table *table)
+{
+	atomic_fetch_add(&table->waiting, 1);
+	(void)pthread_mutex_lock(&table->lock);
+	atomic_fetch_sub(&table->waiting, 1);
+}
+
+/* From here to finish_change() readers find the sequence odd. */
+static uint64_t begin_change(struct dgi_table_entry *entry)
+{
+	uint64_t sequence = atomic_load_explicit(&entry->sequence, memory_order_relaxed);
+
+	atomic_store_explicit(&entry->sequence, sequence + 1, memory_order_relaxed);
+	atomic_thread_fence(memory_order_release);
+	return sequence;
+}
+
+static void finish_change(struct dgi_table_entry *entry, uint64_t sequence)
+{
+	atomic_store_explicit(&entry->sequence, sequence + 2, memory_order_release);
+}
+
+static void set_location(struct dgi_table *table, size_t number, uint64_t location)
+{
+	struct dgi_table_entry *entry = &table->entries[number];
+	uint64_t sequence = begin_change(entry);
+
+	atomic_store_explicit(&entry->location, location | VERIFIED, memory_order_release);
+	finish_change(entry, sequence);
+}
+
+bool dgi_table_is_hot(const struct dgi_table *table, size_t entry, uint32_t *slot)
+{
+	uint64_t location =
+		atomic_load_explicit(&table->entries[entry].location, memory_order_relaxed);
+
+	*slot = (uint32_t)(location & PLACE);
+	return (location & HOT) != 0;
+}
+
+void dgi_table_set_hot(struct dgi_table *table, size_t entry, uint32_t slot)
+{
+	set_location(table, entry, HOT | slot);
+}
+
+void dgi_table_set_clean(struct dgi_table *table, const struct dgi_image *image)
+{
+	set_location(table, image->entry, image->page);
+	dgi_table_set_log(table, image->entry, image->log);
+}
+
+void dgi_table_set_log(struct dgi_table *table, size_t entry, uint64_t log)
+{
+	atomic_store_explicit(&table->logs[entry], log, memory_order_release);
 }
 
 uint64_t dgi_table_log(const struct dgi_table *table, size_t entry)
@@ -149,6 +213,27 @@ static inline void copy_bytes(uint8_t *to, const uint8_t *from, size_t n)
 #else
 	memcpy(to, from, n);
 #endif
+}
+
+/* The same way in: bytes that another thread may be copying. */
+static inline void store_bytes(uint8_t *to, const uint8_t *from, size_t n)
+{
+#ifdef DGI_TSAN
+	for (size_t i = 0; i < n; i++)
+		__atomic_store_n(to + i, from[i], __ATOMIC_RELAXED);
+#else
+	memcpy(to, from, n);
+#endif
+}
+
+void dgi_table_store_row(struct dgi_table *table, size_t entry, uint8_t *to, const void *row,
+			 size_t n)
+{
+	struct dgi_table_entry *e = &table->entries[entry];
+	uint64_t sequence = begin_change(e);
+
+	store_bytes(to, row, n);
+	finish_change(e, sequence);
 }
 
 static dg_status image_check(const struct dgi_table *table, const struct dgi_rows *rows,
@@ -215,9 +300,9 @@ dg_status dgi_rows_verify(struct dgi_table *table, const struct dgi_rows *rows, 
 	for (int i = 0; i < TRIES && moved; i++)
 		st = verify_once(table, rows, chunk, &moved, err);
 	if (moved) {
-		(void)pthread_mutex_lock(&table->publishing);
+		lock_as_reader(table);
 		st = verify_once(table, rows, chunk, &moved, err);
-		(void)pthread_mutex_unlock(&table->publishing);
+		(void)pthread_mutex_unlock(&table->lock);
 	}
 	if (st)
 		return dgi_context(err, st, "rows %" PRIu64 "..%" PRIu64, first,
@@ -239,6 +324,7 @@ static dg_status look_up(struct dgi_table *table, const struct dgi_rows *rows, d
 	const struct dgi_cut *cut = &rows->cut;
 	uint64_t chunk;
 	uint64_t location;
+	uint64_t row_at;
 	const struct dgi_table_entry *entry;
 	dg_status st;
 
@@ -256,10 +342,12 @@ static dg_status look_up(struct dgi_table *table, const struct dgi_rows *rows, d
 		g->sequences[i] = atomic_load_explicit(&entry->sequence, memory_order_acquire);
 		location = atomic_load_explicit(&entry->location, memory_order_acquire);
 	}
+	row_at = ((uint64_t)id - chunk * cut->chunk_rows) * cut->row_bytes;
 	g->entries[i] = entry;
 	/* The map is looked up after the location, which it therefore covers. */
-	g->sources[i] = value_at(table, location) + DGI_RECORD_HEADER_BYTES +
-			((uint64_t)id - chunk * cut->chunk_rows) * cut->row_bytes;
+	g->sources[i] = (location & HOT ? dgi_slot_at(table->segments, (uint32_t)(location & PLACE))
+					: value_at(table, location) + DGI_RECORD_HEADER_BYTES) +
+			row_at;
 	return DG_OK;
 }
 
@@ -340,9 +428,9 @@ static dg_status gather_again(struct dgi_table *table, const struct dgi_rows *ro
 		st = gather_once(table, rows, &id, 1, out, moved, &n_moved, err);
 	if (st || n_moved == 0)
 		return st;
-	(void)pthread_mutex_lock(&table->publishing);
+	lock_as_reader(table);
 	st = gather_once(table, rows, &id, 1, out, moved, &n_moved, err);
-	(void)pthread_mutex_unlock(&table->publishing);
+	(void)pthread_mutex_unlock(&table->lock);
 	return st;
 }
 
@@ -376,7 +464,10 @@ void dgi_rows_copy_chunk(const struct dgi_table *table, const struct dgi_rows *r
 	const struct dgi_table_entry *entry = &table->entries[rows->first_entry + chunk];
 	uint64_t location = atomic_load_explicit(&entry->location, memory_order_acquire);
 
+	const uint8_t *from = location & HOT
+				      ? dgi_slot_at(table->segments, (uint32_t)(location & PLACE))
+				      : value_at(table, location) + DGI_RECORD_HEADER_BYTES;
+
 	DGI_ASSERT(location & VERIFIED);
-	copy_bytes(out, value_at(table, location) + DGI_RECORD_HEADER_BYTES,
-		   (size_t)dgi_cut_rows(&rows->cut, chunk) * rows->cut.row_bytes);
+	copy_bytes(out, from, (size_t)dgi_cut_rows(&rows->cut, chunk) * rows->cut.row_bytes);
 }

@@ -3,6 +3,7 @@
 
 #include "check.h"
 #include "fail.h"
+#include "thread.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -41,12 +42,12 @@ struct segment {
 
 struct dgi_slots {
 	/* Addresses by segment number: read by any thread, written before a slot of it is known. */
-	_Atomic(uint8_t *) *addresses;
+	dgi_slot_segment *addresses;
 	struct segment *segments;
 	uint32_t n_segments;
 	uint64_t budget_bytes;
 	uint64_t used_bytes;
-	/* By slot size: the slots given back, each noting the next as "listed", and the segment
+	/* By slot size: the slots given back, each noting the next, and the segment
 	 * that still has slots never taken. */
 	uint32_t free_slots[PAGES_MAX + 1];
 	uint32_t open_segment[PAGES_MAX + 1];
@@ -68,22 +69,21 @@ static uint32_t segment_of(uint32_t slot)
 	return slot >> SLOT_BITS;
 }
 
-static uint32_t index_of(uint32_t slot)
+static uint32_t page_of(uint32_t slot)
 {
 	return slot & (SEGMENT_PAGES - 1);
 }
 
-void *dgi_slots_at(const struct dgi_slots *pool, uint32_t slot)
+const dgi_slot_segment *dgi_slots_segments(const struct dgi_slots *pool)
 {
-	uint32_t segment = segment_of(slot);
-	uint8_t *address = atomic_load_explicit(&pool->addresses[segment], memory_order_acquire);
-
-	return address + (size_t)index_of(slot) * pool->segments[segment].slot_pages * PAGE_BYTES;
+	return pool->addresses;
 }
 
 struct dgi_slot_note *dgi_slots_note(const struct dgi_slots *pool, uint32_t slot)
 {
-	return &pool->segments[segment_of(slot)].notes[index_of(slot)];
+	const struct segment *segment = &pool->segments[segment_of(slot)];
+
+	return &segment->notes[page_of(slot) / segment->slot_pages];
 }
 
 /* Reserves address space with a 2 MiB boundary and maps the memfd there. */
@@ -232,7 +232,7 @@ static uint32_t take_unused(struct dgi_slots *pool, uint32_t pages)
 	segment = &pool->segments[number];
 	if (segment->next_unused == SEGMENT_PAGES / pages)
 		return NO_SLOT;
-	return number << SLOT_BITS | segment->next_unused++;
+	return number << SLOT_BITS | segment->next_unused++ * pages;
 }
 
 dg_status dgi_slots_take(struct dgi_slots *pool, uint32_t pages, uint32_t *slot, dg_error *err)
@@ -242,12 +242,12 @@ dg_status dgi_slots_take(struct dgi_slots *pool, uint32_t pages, uint32_t *slot,
 	dg_status st;
 
 	DGI_ASSERT(pages >= 1 && pages <= PAGES_MAX);
-	if (bytes > pool->budget_bytes - pool->used_bytes)
+	if (pool->used_bytes > pool->budget_bytes || bytes > pool->budget_bytes - pool->used_bytes)
 		return dgi_fail(err, DG_FULL, "hot chunks: the budget of %llu MiB is used up",
 				(unsigned long long)(pool->budget_bytes >> 20));
 	taken = pool->free_slots[pages];
 	if (taken != NO_SLOT) {
-		pool->free_slots[pages] = dgi_slots_note(pool, taken)->listed;
+		pool->free_slots[pages] = dgi_slots_note(pool, taken)->next;
 	} else {
 		taken = take_unused(pool, pages);
 		if (taken == NO_SLOT) {
@@ -262,11 +262,16 @@ dg_status dgi_slots_take(struct dgi_slots *pool, uint32_t pages, uint32_t *slot,
 	return DG_OK;
 }
 
+uint64_t dgi_slots_bytes(const struct dgi_slots *pool, uint32_t slot)
+{
+	return (uint64_t)pool->segments[segment_of(slot)].slot_pages * PAGE_BYTES;
+}
+
 void dgi_slots_give(struct dgi_slots *pool, uint32_t slot)
 {
 	uint32_t pages = pool->segments[segment_of(slot)].slot_pages;
 
-	dgi_slots_note(pool, slot)->listed = pool->free_slots[pages];
+	dgi_slots_note(pool, slot)->next = pool->free_slots[pages];
 	pool->free_slots[pages] = slot;
 	pool->used_bytes -= (uint64_t)pages * PAGE_BYTES;
 }
@@ -289,6 +294,7 @@ static void unreserve(void *memory, size_t n, size_t element_bytes)
 dg_status dgi_slots_new(uint64_t budget_bytes, struct dgi_slots **out, dg_error *err)
 {
 	struct dgi_slots *pool = calloc(1, sizeof *pool);
+	dg_status st;
 
 	if (!pool)
 		return dgi_fail_memory(err, "hot chunks");
@@ -300,14 +306,22 @@ dg_status dgi_slots_new(uint64_t budget_bytes, struct dgi_slots **out, dg_error 
 	(void)pthread_cond_init(&pool->ready, NULL);
 	pool->addresses = reserve(SEGMENTS_MAX, sizeof *pool->addresses);
 	pool->segments = reserve(SEGMENTS_MAX, sizeof *pool->segments);
-	if (!pool->addresses || !pool->segments ||
-	    pthread_create(&pool->thread, NULL, prepare_spares, pool) != 0) {
+	if (!pool->addresses || !pool->segments)
+		st = dgi_fail_memory(err, "hot chunks");
+	else
+		st = dgi_thread_start(&pool->thread, prepare_spares, pool, "hot chunks", err);
+	if (st) {
 		dgi_slots_free(pool);
-		return dgi_fail_memory(err, "hot chunks");
+		return st;
 	}
 	pool->has_thread = true;
 	*out = pool;
 	return DG_OK;
+}
+
+void dgi_slots_set_budget(struct dgi_slots *pool, uint64_t budget_bytes)
+{
+	pool->budget_bytes = budget_bytes;
 }
 
 static void release_segment(const struct segment *segment, uint8_t *address)

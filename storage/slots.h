@@ -10,18 +10,20 @@
  * kernel can. A segment is never unmapped or shrunk while the pool lives: a late reader of a slot
  * that was given back reads something wrong, never faults.
  *
- * Threads: taking and giving by one thread at a time; dgi_slots_at() by any thread.
+ * Threads: taking and giving by one thread at a time; dgi_slot_at() by any thread.
  */
 #ifndef DGI_SLOTS_H
 #define DGI_SLOTS_H
 
 #include <distgraph/error.h>
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #define DGI_SLOTS_SEGMENT_BYTES (UINT64_C(8) << 20)
+#define DGI_SLOTS_SEGMENT_BITS 11 /* pages of a segment */
 
 struct dgi_slots;
 
@@ -34,15 +36,17 @@ struct dgi_slots_stats {
 
 /* What its user notes of a slot; not part of the shared memory. */
 struct dgi_slot_note {
-	size_t entry;	 /* of the chunk table */
-	uint64_t log;	 /* of the newest write in it */
-	uint32_t listed; /* place in its user's list */
+	size_t entry;	    /* of the chunk table */
+	uint64_t first_log; /* of the write that made the chunk hot */
 	bool frozen;
+	uint32_t next; /* of a slot given back: the pool's own */
 };
 
 /* Fails with NOMEM, IO. */
 dg_status dgi_slots_new(uint64_t budget_bytes, struct dgi_slots **out, dg_error *err);
 void dgi_slots_free(struct dgi_slots *pool);
+/* What is in use beyond a smaller budget stays so. */
+void dgi_slots_set_budget(struct dgi_slots *pool, uint64_t budget_bytes);
 
 /*
  * Takes a slot of @pages pages (1 to 256). Its bytes are whatever was there before.
@@ -50,12 +54,27 @@ void dgi_slots_free(struct dgi_slots *pool);
  */
 dg_status dgi_slots_take(struct dgi_slots *pool, uint32_t pages, uint32_t *slot, dg_error *err);
 void dgi_slots_give(struct dgi_slots *pool, uint32_t slot);
+uint64_t dgi_slots_bytes(const struct dgi_slots *pool, uint32_t slot);
 
 /* The note of a slot that is taken. For the thread that takes and gives. */
 struct dgi_slot_note *dgi_slots_note(const struct dgi_slots *pool, uint32_t slot);
 
+/*
+ * Addresses of the segments, for dgi_slot_at(). A slot is named by the number of its first page,
+ * counted over all segments, so that its address needs no look at sizes.
+ */
+typedef _Atomic(uint8_t *) dgi_slot_segment;
+const dgi_slot_segment *dgi_slots_segments(const struct dgi_slots *pool);
+
 /* Where a slot that was ever taken lies; on a page boundary. */
-void *dgi_slots_at(const struct dgi_slots *pool, uint32_t slot);
+static inline uint8_t *dgi_slot_at(const dgi_slot_segment *segments, uint32_t slot)
+{
+	const uint32_t mask = (UINT32_C(1) << DGI_SLOTS_SEGMENT_BITS) - 1;
+
+	return atomic_load_explicit(&segments[slot >> DGI_SLOTS_SEGMENT_BITS],
+				    memory_order_acquire) +
+	       (size_t)(slot & mask) * 4096;
+}
 
 void dgi_slots_get_stats(struct dgi_slots *pool, struct dgi_slots_stats *out);
 

@@ -1,9 +1,12 @@
 /* volume.c -- opening a store's files, reading from them, closing. */
 #include "inside.h"
 
+#include "buffer.h"
 #include "bytes.h"
+#include "deadline.h"
 #include "fail.h"
 #include "files.h"
+#include "record.h"
 #include "superblock.h"
 
 #include <errno.h>
@@ -18,6 +21,11 @@
 /* Address space that a writable volume asks for, at least; it takes what there is. */
 #define MAP_BYTES_MIN (UINT64_C(64) << 30)
 #define MAP_FILES 4 /* … or so many times the file */
+#define JOURNAL_QUOTA_BYTES (UINT64_C(2) << 30)
+#define STALE_TABLE_MS 1000 /* how long other processes may believe a dead server's table */
+/* Replay speed until one was measured, over at least so many bytes. */
+#define REPLAY_BYTES_PER_S (256.0 * 1024 * 1024)
+#define MEASURED_BYTES_MIN (UINT64_C(16) << 20)
 
 /* --- Opening --- */
 
@@ -66,14 +74,14 @@ static dg_status open_graph(struct dgi_volume *v, dg_error *err)
 		return st;
 	st = dgi_graph_contents_read(fd, &v->graph, err);
 	if (!st)
-		st = dgi_superblock_check(&v->graph.superblock, v->writable, err);
+		st = dgi_superblock_check(&v->graph.superblock, v->options.writable, err);
 	if (!st)
 		st = dgi_map_extend(&v->graph_map, fd, (size_t)v->graph.file_bytes, err);
 	(void)close(fd);
 	return st ? dgi_context(err, st, DGI_GRAPH_FILE) : DG_OK;
 }
 
-/* Reads tensors.mdb as it lies there. A writable volume gets its map later. */
+/* Reads tensors.mdb as it lies there. */
 static dg_status open_tensors(struct dgi_volume *v, dg_error *err)
 {
 	int fd;
@@ -86,11 +94,29 @@ static dg_status open_tensors(struct dgi_volume *v, dg_error *err)
 		st = dgi_superblock_match(&v->graph.superblock, &v->tensors.superblock,
 					  DGI_TENSORS_FILE, err);
 	if (!st)
-		st = dgi_superblock_check(&v->tensors.superblock, v->writable, err);
-	if (!st && !v->writable)
+		st = dgi_superblock_check(&v->tensors.superblock, v->options.writable, err);
+	/* A writable volume maps more of it later; replay reads it before. */
+	if (!st)
 		st = dgi_map_extend(&v->tensors_map, fd, (size_t)v->tensors.file_bytes, err);
 	(void)close(fd);
 	return st ? dgi_context(err, st, DGI_TENSORS_FILE) : DG_OK;
+}
+
+static dg_status open_journal(struct dgi_volume *v, dg_error *err)
+{
+	int fd;
+	dg_status st = open_file(v->path, DGI_JOURNAL_FILE, &fd, err);
+
+	if (st)
+		return st;
+	st = dgi_journal_contents_read(fd, &v->journaled, err);
+	if (!st)
+		st = dgi_superblock_match(&v->graph.superblock, &v->journaled.superblock,
+					  DGI_JOURNAL_FILE, err);
+	if (!st && v->journaled.n_blocks && !v->options.without_journal)
+		st = dgi_map_extend(&v->journal_map, fd, (size_t)v->journaled.file_bytes, err);
+	(void)close(fd);
+	return st ? dgi_context(err, st, DGI_JOURNAL_FILE) : DG_OK;
 }
 
 static dg_status fill_table(struct dgi_volume *v, dg_error *err)
@@ -108,6 +134,52 @@ static dg_status fill_table(struct dgi_volume *v, dg_error *err)
 	return DG_OK;
 }
 
+/* What the journal holds becomes hot. A store that has none of it needs no hot chunks to be read. */
+static dg_status replay(struct dgi_volume *v, dg_error *err)
+{
+	int64_t begun_us = dgi_now_us();
+	double seconds;
+	dg_status st;
+
+	v->log_number = v->tensors.log;
+	if (!v->options.writable && !v->journal_map.n)
+		return DG_OK;
+	st = dgi_hot_open(&v->hot, &v->table, UINT64_MAX, err);
+	if (!st && v->journal_map.n)
+		st = dgi_volume_replay(v, dgi_map_at(&v->journal_map, 0), err);
+	if (st)
+		return dgi_context(err, st, DGI_JOURNAL_FILE);
+	seconds = (double)(dgi_now_us() - begun_us) * 1e-6;
+	v->checkpoint.replay_bytes_per_s = REPLAY_BYTES_PER_S;
+	if (v->journaled.file_bytes > MEASURED_BYTES_MIN && v->journal_map.n && seconds > 0)
+		v->checkpoint.replay_bytes_per_s = (double)v->journaled.file_bytes / seconds;
+	v->durable = v->log_number;
+	return DG_OK;
+}
+
+/* Is the store as new as what it told to be durable? Also begins a new mark. */
+static dg_status check_mark(struct dgi_volume *v, dg_error *err)
+{
+	struct dgi_mark mark;
+	dg_status st = dgi_mark_open(v->path, v->options.writable, &v->graph.superblock.store_uuid,
+				     &v->mark, &mark, err);
+
+	if (st)
+		return dgi_context(err, st, DGI_MARK_FILE);
+	if (!v->options.without_journal && mark.log_number > v->log_number)
+		return dgi_fail(err, DG_CORRUPT,
+				"it has come back older than it was: its newest write is %" PRIu64
+				", write %" PRIu64 " was durable; restore the newer files",
+				atomic_load(&v->log_number), mark.log_number);
+	if (!v->options.writable)
+		return DG_OK;
+	if (!mark.clean)
+		v->checkpoint.not_before_ms = dgi_now_ms() + STALE_TABLE_MS;
+	mark.clean = false;
+	mark.incarnation = v->incarnation + 1;
+	return dgi_mark_write(&v->mark, &mark, err);
+}
+
 /* liblmdb and our map beside it, both of @map_bytes. NOMEM: there is not so much address space. */
 static dg_status open_env(struct dgi_volume *v, const char *file, uint64_t map_bytes, dg_error *err)
 {
@@ -123,28 +195,136 @@ static dg_status open_env(struct dgi_volume *v, const char *file, uint64_t map_b
 	return st;
 }
 
-static dg_status open_for_writing(struct dgi_volume *v, dg_error *err)
+static dg_status open_tensors_env(struct dgi_volume *v, dg_error *err)
 {
 	uint64_t file_bytes = v->tensors.file_bytes;
-	uint64_t map_bytes = MAP_BYTES_MIN;
+	uint64_t map_bytes = v->options.map_bytes ? v->options.map_bytes : MAP_BYTES_MIN;
 	char *file;
 	dg_status st;
 
-	v->marks = calloc(v->table.n ? v->table.n : 1, sizeof *v->marks);
-	if (!v->marks || asprintf(&file, "%s/%s", v->path, DGI_TENSORS_FILE) < 0)
+	if (asprintf(&file, "%s/%s", v->path, DGI_TENSORS_FILE) < 0)
 		return dgi_fail_memory(err, v->path);
-	if (map_bytes / MAP_FILES < file_bytes)
+	if (map_bytes / MAP_FILES < file_bytes && !v->options.map_bytes)
 		map_bytes = (file_bytes * MAP_FILES + 0xffff) / 0x10000 * 0x10000;
+	if (map_bytes < file_bytes)
+		map_bytes = (file_bytes + 0xffff) / 0x10000 * 0x10000;
 	st = open_env(v, file, map_bytes, err);
 	while (st == DG_NOMEM && map_bytes / 2 > file_bytes) {
 		map_bytes = map_bytes / 2 / 0x10000 * 0x10000;
 		st = open_env(v, file, map_bytes, err);
 	}
 	free(file);
+	return st;
+}
+
+static dg_status open_journal_env(struct dgi_volume *v, dg_error *err)
+{
+	uint64_t map_bytes = 4 * v->options.journal_quota_bytes;
+	char *file;
+	dg_status st;
+
+	if (asprintf(&file, "%s/%s", v->path, DGI_JOURNAL_FILE) < 0)
+		return dgi_fail_memory(err, v->path);
+	if (map_bytes < 2 * v->journaled.file_bytes)
+		map_bytes = 2 * v->journaled.file_bytes;
+	map_bytes = (map_bytes + 0xffff) / 0x10000 * 0x10000;
+	st = dgi_env_open(file, false, map_bytes, &v->journal_env, err);
+	while (st == DG_NOMEM && map_bytes / 2 > v->journaled.file_bytes) {
+		map_bytes = map_bytes / 2 / 0x10000 * 0x10000;
+		st = dgi_env_open(file, false, map_bytes, &v->journal_env, err);
+	}
+	free(file);
+	return st;
+}
+
+/* Puts the identity record with the volume's incarnation, in a transaction of its own. */
+static dg_status put_identity(struct dgi_volume *v, dg_error *err)
+{
+	const struct dgi_key key = { .kind = DGI_KIND_IDENTITY };
+	struct dgi_record record = { .kind = DGI_KIND_IDENTITY,
+				     .version = DGI_RECORD_VERSION,
+				     .payload_bytes = DGI_IDENTITY_BYTES,
+				     .log = atomic_load(&v->log_number) };
+	uint8_t key_bytes[DGI_KEY_BYTES_MAX];
+	size_t n = dgi_key_encode(&key, key_bytes);
+	struct dgi_env_value value;
+	dg_status st = dgi_env_begin(v->journal_env, err);
+
+	if (!st)
+		st = dgi_env_delete(v->journal_env, key_bytes, n, err);
+	if (!st)
+		st = dgi_env_reserve(v->journal_env, key_bytes, n,
+				     DGI_RECORD_HEADER_BYTES + DGI_IDENTITY_BYTES, false, &value,
+				     err);
+	if (st) {
+		dgi_env_abort(v->journal_env);
+		return st;
+	}
+	dgi_put_u64(value.data + DGI_RECORD_HEADER_BYTES, v->incarnation);
+	dgi_record_seal(value.data, &record, &v->graph.superblock.store_uuid, &key,
+			value.data + DGI_RECORD_HEADER_BYTES, DGI_IDENTITY_BYTES);
+	return dgi_env_commit(v->journal_env, err);
+}
+
+/* Told by the journal's thread. */
+static void note_durable(void *context, uint64_t log_number, dg_status status)
+{
+	struct dgi_volume *v = context;
+
+	if (log_number > atomic_load(&v->durable))
+		atomic_store(&v->durable, log_number);
+	if (status)
+		v->broken = true;
+	if (v->on_durable)
+		v->on_durable(v->on_durable_context, log_number, status);
+}
+
+static dg_status start_journal(struct dgi_volume *v, dg_error *err)
+{
+	struct dgi_journal_options options = {
+		.env = v->journal_env,
+		.uuid = v->graph.superblock.store_uuid,
+		.quota_bytes = v->options.journal_quota_bytes,
+		.blocks = v->journaled.blocks,
+		.n_blocks = v->journaled.n_blocks,
+		.last_log = atomic_load(&v->log_number),
+		.durable = note_durable,
+		.context = v,
+	};
+
+	return dgi_journal_open(&options, &v->journal, err);
+}
+
+static uint64_t half_of_memory(void)
+{
+	return (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / 2;
+}
+
+static dg_status open_for_writing(struct dgi_volume *v, dg_error *err)
+{
+	dg_status st;
+
+	if (!v->options.journal_quota_bytes)
+		v->options.journal_quota_bytes = JOURNAL_QUOTA_BYTES;
+	if (!v->options.hot_bytes)
+		v->options.hot_bytes = half_of_memory();
+	dgi_slots_set_budget(v->hot.slots, v->options.hot_bytes);
+	v->staged = calloc(v->table.n ? v->table.n : 1, sizeof *v->staged);
+	v->row = dgi_aligned_alloc(DG_ROW_BYTES_MAX);
+	if (!v->staged || !v->row)
+		return dgi_fail_memory(err, v->path);
+	st = open_tensors_env(v, err);
+	if (!st)
+		st = open_journal_env(v, err);
 	if (st)
 		return st;
 	v->incarnation++;
-	return dgi_volume_put_identity(v, err);
+	st = put_identity(v, err);
+	if (!st)
+		st = start_journal(v, err);
+	if (!st)
+		st = dgi_checkpoint_start(v, err);
+	return st;
 }
 
 static dg_status open_all(struct dgi_volume *v, dg_error *err)
@@ -152,22 +332,30 @@ static dg_status open_all(struct dgi_volume *v, dg_error *err)
 	dg_status st = check_directory(v->path, err);
 
 	if (!st)
-		st = dgi_lock_take(v->path, v->writable, &v->lock, err);
+		st = dgi_lock_take(v->path, v->options.writable, &v->lock, err);
 	if (!st)
 		st = open_graph(v, err);
 	if (!st)
 		st = open_tensors(v, err);
+	if (!st)
+		st = open_journal(v, err);
 	if (st)
 		return st;
-	v->incarnation = v->tensors.incarnation;
-	v->log_number = v->tensors.log;
+	v->incarnation = v->journaled.incarnation;
+	v->sessions = v->tensors.sessions;
+	v->tensors.sessions = NULL;
 	st = fill_table(v, err);
-	if (!st && v->writable)
+	if (!st)
+		st = replay(v, err);
+	if (!st)
+		st = check_mark(v, err);
+	if (!st && v->options.writable)
 		st = open_for_writing(v, err);
 	return st;
 }
 
-dg_status dgi_volume_open(const char *path, bool writable, struct dgi_volume **out, dg_error *err)
+dg_status dgi_volume_open(const char *path, const struct dgi_volume_options *options,
+			  struct dgi_volume **out, dg_error *err)
 {
 	struct dgi_volume *v = calloc(1, sizeof *v);
 	dg_status st;
@@ -176,7 +364,9 @@ dg_status dgi_volume_open(const char *path, bool writable, struct dgi_volume **o
 		free(v);
 		return dgi_fail_memory(err, path);
 	}
-	v->writable = writable;
+	v->mark.fd = -1;
+	if (options)
+		v->options = *options;
 	st = open_all(v, err);
 	if (st) {
 		dgi_volume_close(v);
@@ -186,20 +376,38 @@ dg_status dgi_volume_open(const char *path, bool writable, struct dgi_volume **o
 	return DG_OK;
 }
 
+static void stop_writing(struct dgi_volume *v)
+{
+	dgi_checkpoint_stop(v);
+	dgi_journal_close(v->journal);
+	dgi_env_close(v->journal_env, false);
+	dgi_env_close(v->env, false);
+}
+
 void dgi_volume_close(struct dgi_volume *volume)
 {
 	if (!volume)
 		return;
-	/* A forked child must leave its parent's environment alone: it leaks it. */
-	if (volume->lock && !dgi_lock_is_inherited(volume->lock))
-		dgi_env_close(volume->env, false);
+	/* A forked child has its parent's environments, but none of its threads: it leaks what they
+	 * work on. */
+	if (volume->lock && dgi_lock_is_inherited(volume->lock)) {
+		dgi_lock_release(volume->lock);
+		return;
+	}
+	stop_writing(volume);
+	dgi_mark_close(&volume->mark);
 	dgi_table_close(&volume->table);
+	dgi_hot_close(&volume->hot);
+	dgi_sessions_free(volume->sessions);
 	dgi_map_close(&volume->tensors_map);
+	dgi_map_close(&volume->journal_map);
 	dgi_map_close(&volume->graph_map);
+	dgi_journal_contents_clear(&volume->journaled);
 	dgi_tensors_contents_clear(&volume->tensors);
 	dgi_graph_contents_clear(&volume->graph);
 	dgi_lock_release(volume->lock);
-	free(volume->marks);
+	free(volume->staged);
+	free(volume->row);
 	free(volume->path);
 	free(volume);
 }
@@ -237,7 +445,8 @@ void dgi_volume_get_info(const struct dgi_volume *volume, dg_store_info *out)
 		.incarnation = volume->incarnation,
 		.log_number = atomic_load(&volume->log_number),
 		.file_bytes = size_of_file(volume->path, DGI_GRAPH_FILE) +
-			      size_of_file(volume->path, DGI_TENSORS_FILE),
+			      size_of_file(volume->path, DGI_TENSORS_FILE) +
+			      size_of_file(volume->path, DGI_JOURNAL_FILE),
 		.format_read = s->format_read,
 		.format_write = s->format_write,
 	};

@@ -9,12 +9,15 @@
 #ifndef DGI_VOLUME_H
 #define DGI_VOLUME_H
 
+#include "ops.h"
+
 #include <distgraph/store.h>
 
 #include <stdbool.h>
 
 #define DGI_GRAPH_FILE "graph.mdb"
 #define DGI_TENSORS_FILE "tensors.mdb"
+#define DGI_JOURNAL_FILE "journal.mdb"
 
 struct dgi_volume;
 
@@ -31,8 +34,20 @@ struct dgi_superblock {
 	uint64_t incompatible; /* … with which an old program must not read */
 };
 
+/* Zero is the default of every field. */
+struct dgi_volume_options {
+	bool writable;
+	bool without_journal;	      /* read only: the chunks as the last checkpoint left them */
+	uint64_t hot_bytes;	      /* what hot chunks may take in memory; 0: half of it */
+	uint64_t journal_quota_bytes; /* 0: 2 GiB */
+	uint64_t checkpoint_bytes;    /* journal bytes that begin one; 0: by measured replay rate */
+	uint64_t map_bytes;	      /* of tensors.mdb at first; 0: by rule; for tests of growth */
+};
+
 /* Fails as dg_store_open() says. */
-dg_status dgi_volume_open(const char *path, bool writable, struct dgi_volume **out, dg_error *err);
+dg_status dgi_volume_open(const char *path, const struct dgi_volume_options *options,
+			  struct dgi_volume **out, dg_error *err);
+/* A writable one is checkpointed first, as far as the disk allows. */
 void dgi_volume_close(struct dgi_volume *volume);
 
 const struct dgi_superblock *dgi_volume_superblock(const struct dgi_volume *volume);
@@ -49,26 +64,49 @@ const dg_tensor_info *dgi_volume_tensor(const struct dgi_volume *volume, uint32_
 dg_status dgi_volume_gather(struct dgi_volume *volume, uint32_t tensor, const dg_id *rows, size_t n,
 			    void *out, dg_error *err);
 
-/* One push. @rows and @data are only read; @status and @error are filled in. */
+/* One push. @rows and @data are only read; the last four fields are filled in. */
 struct dgi_write {
 	uint32_t tensor;
+	enum dgi_op op; /* 0: assign */
+	bool fill;	/* @rows is {first row, number of rows}, @data one row for all of them */
 	const dg_id *rows;
-	size_t n;
+	size_t n; /* of a fill: 2 */
 	const void *data;
+	dg_uuid session; /* zero: none, and number is 0 */
+	uint64_t number; /* of the push in its session, from 1 on */
+
 	dg_status status;
 	dg_error error;
+	bool repeat;	     /* applied before: nothing was changed */
+	uint64_t log_number; /* acknowledge once dgi_volume_durable() is here */
 };
 
 /*
- * Applies the writes in order and returns when all that succeeded are durable: one commit for all
- * of them, or a few where they change very many chunks. Each write is whole or not at all, and gets
- * its own status: NOTFOUND, INVALID (a system tensor; more than 32,768 chunks or 2 GiB of chunks
- * changed by one write), RANGE, CORRUPT (it would change a damaged chunk), FULL (nothing changed),
- * NOMEM, DENIED. A refused one hinders no other. The result is OK unless the volume itself is broken
- * (IO: it takes no more writes, those that are not durable have failed, the process should end).
+ * Applies the writes in order: they are visible when this returns, and on their way to the disk.
+ * Each write is whole or not at all, and gets its own status; a refused one hinders no other.
+ * Waits at most about a second for room among the hot chunks.
+ * The result is OK unless the volume itself is broken (IO: it takes no more writes, all of @writes
+ * have failed, the process should end).
  */
+dg_status dgi_volume_apply(struct dgi_volume *volume, struct dgi_write *writes, size_t n,
+			   dg_error *err);
+
+/* dgi_volume_apply(), and returns when all that succeeded are durable as their tensors say. */
 dg_status dgi_volume_write(struct dgi_volume *volume, struct dgi_write *writes, size_t n,
 			   dg_error *err);
+
+/* Every write up to this log number is on disk. Any thread. */
+uint64_t dgi_volume_durable(const struct dgi_volume *volume);
+/*
+ * Tells of it, from another thread, each time it grows; a status other than OK says, once, that
+ * the disk failed. Set before the first write.
+ */
+void dgi_volume_on_durable(struct dgi_volume *volume,
+			   void (*durable)(void *context, uint64_t log_number, dg_status status),
+			   void *context);
+
+/* Folds all that is in the journal into tensors.mdb, now. Any thread. Fails with IO, FULL, TIMEOUT. */
+dg_status dgi_volume_checkpoint(struct dgi_volume *volume, int timeout_ms, dg_error *err);
 
 /* Structure arrays, named by edge type and kind. See dg_store_graph_array(). */
 dg_status dgi_volume_array(const struct dgi_volume *volume, uint16_t etype, uint8_t kind,

@@ -1,53 +1,40 @@
 /*
- * write.c -- pushes: which chunks they touch, and the transaction that gives each of these a new
- * image.
+ * write.c -- pushes: each becomes visible as a whole, and an entry of the journal.
  *
- * All writes of a call share one transaction where they fit. First each write is looked at: if it
- * is refused it leaves no trace; else its rows are queued, in order, at their chunks. Then each
- * chunk touched is copied, its queue applied, and put under the transaction's log number while its
- * old image is deleted. After the commit the new images are published, before any other
- * transaction begins, because liblmdb uses the freed pages again in the next but one.
+ * A push is looked at first: if it is refused it leaves no trace. Then, under the table's lock, the
+ * chunks it changes are made hot (staged: copied into slots that nobody sees yet), its entry is
+ * appended to the journal, and the rows are changed: in place where the chunk was hot, in the staged
+ * copies else, which the table shows at the end. The journal's thread makes it durable meanwhile.
  */
 #include "inside.h"
 
-#include "bytes.h"
+#include "check.h"
+#include "deadline.h"
 #include "fail.h"
-#include "record.h"
+#include "uuid.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A transaction stays far below 131,071 dirty entries: an image costs one, and at most two pages
- * of the tree. */
-#define IMAGES_MAX 32768
-#define IMAGE_BYTES_MAX (UINT64_C(2) << 30)
-/* Of the tree and the free list, for each image, at the worst. */
-#define TREE_BYTES_PER_IMAGE (2 * DGI_PAGE_BYTES)
+#define ROOM_WAIT_MS 1000 /* for hot chunks to be written down */
+#define DURABLE_WAIT_MS 30000
+#define PREFETCH_ROWS 8
 
-#define NO_ITEM UINT32_MAX
-#define ITEMS_MAX ((size_t)UINT32_MAX - 1)
-
-/* A chunk that gets a new image, with the queue of rows that change it. */
-struct touched {
-	const struct dgi_rows *rows;
-	uint64_t chunk;
-	uint32_t first_item;
-	uint32_t last_item;
-};
-
-/* One transaction in the making. An item is a row of a write; they are numbered in order. */
-struct plan {
+/* A push being applied. */
+struct push {
 	struct dgi_volume *volume;
-	struct dgi_write **writes; /* those that are in */
-	uint32_t *first_items;	   /* of each of them, and the number behind the last */
-	size_t n_writes;
-	uint32_t *next_items; /* each item's successor in its queue */
-	struct touched *touched;
-	struct dgi_image *images; /* of the same chunks */
-	size_t n_touched;
+	struct dgi_write *write;
+	size_t tensor; /* its place in the catalogue */
+	const struct dgi_rows *rows;
+	int64_t n; /* rows changed, repeats counted */
+	struct dgi_entry entry;
+	struct staged {
+		size_t entry;
+		uint32_t slot;
+	} * staged;
+	size_t n_staged;
 	size_t capacity;
-	uint64_t image_bytes;
 };
 
 static void refuse(struct dgi_write *w, dg_status st)
@@ -56,300 +43,281 @@ static void refuse(struct dgi_write *w, dg_status st)
 	w->error.status = st;
 }
 
-/* --- Planning --- */
+/* --- What can be said against a push before anything is done --- */
 
-static dg_status touch(struct plan *p, const struct dgi_rows *rows, uint64_t chunk, dg_error *err)
+static dg_status check_rows(const struct dgi_write *w, const dg_tensor_info *info, dg_error *err)
 {
-	size_t entry = rows->first_entry + chunk;
-	size_t capacity = p->capacity ? p->capacity * 2 : 64;
-	dg_status st = dgi_rows_verify(&p->volume->table, rows, chunk, err);
-	void *larger;
+	const dg_id *rows = w->rows;
 
-	if (st)
-		return st;
-	if (p->n_touched == p->capacity) {
-		larger = realloc(p->touched, capacity * sizeof *p->touched);
-		if (!larger)
-			return dgi_fail_memory(err, "write");
-		p->touched = larger;
-		larger = realloc(p->images, capacity * sizeof *p->images);
-		if (!larger)
-			return dgi_fail_memory(err, "write");
-		p->images = larger;
-		p->capacity = capacity;
-	}
-	p->touched[p->n_touched] = (struct touched){
-		.rows = rows, .chunk = chunk, .first_item = NO_ITEM, .last_item = NO_ITEM
-	};
-	p->images[p->n_touched] = (struct dgi_image){ .entry = entry };
-	p->volume->marks[entry] = (uint32_t)++p->n_touched;
-	p->image_bytes += rows->cut.value_bytes;
-	return DG_OK;
-}
-
-/* Forgets the chunks touched since there were @n of them. */
-static void untouch(struct plan *p, size_t n)
-{
-	while (p->n_touched > n) {
-		const struct touched *t = &p->touched[--p->n_touched];
-
-		p->volume->marks[t->rows->first_entry + t->chunk] = 0;
-		p->image_bytes -= t->rows->cut.value_bytes;
-	}
-}
-
-static uint64_t chunk_of(const struct dgi_rows *rows, dg_id id)
-{
-	return dgi_divide(&rows->cut.by_rows, (uint64_t)id);
-}
-
-/* Touches the chunks of a write, whose rows are there. */
-static dg_status touch_all(struct plan *p, const struct dgi_write *w, const struct dgi_rows *rows,
-			   dg_error *err)
-{
-	for (size_t i = 0; i < w->n; i++) {
-		uint64_t chunk = chunk_of(rows, w->rows[i]);
-		dg_status st;
-
-		if (p->volume->marks[rows->first_entry + chunk])
-			continue;
-		st = touch(p, rows, chunk, err);
-		if (st)
-			return st;
-		if (p->n_touched > IMAGES_MAX || p->image_bytes > IMAGE_BYTES_MAX)
-			return dgi_fail(err, DG_FULL,
-					"it changes more than %d chunks or %" PRIu64
-					" MiB of chunks: write fewer rows at once",
-					IMAGES_MAX, IMAGE_BYTES_MAX >> 20);
-	}
-	return DG_OK;
-}
-
-static void queue_rows(struct plan *p, struct dgi_write *w, const struct dgi_rows *rows)
-{
-	uint32_t item = p->first_items[p->n_writes];
-
-	for (size_t i = 0; i < w->n; i++, item++) {
-		size_t entry = rows->first_entry + chunk_of(rows, w->rows[i]);
-		struct touched *t = &p->touched[p->volume->marks[entry] - 1];
-
-		p->next_items[item] = NO_ITEM;
-		if (t->last_item == NO_ITEM)
-			t->first_item = item;
-		else
-			p->next_items[t->last_item] = item;
-		t->last_item = item;
-	}
-	p->writes[p->n_writes++] = w;
-	p->first_items[p->n_writes] = item;
-}
-
-/* What can be said against a write without looking at any chunk. */
-static dg_status check_write(const struct dgi_volume *v, const struct dgi_write *w, size_t *tensor,
-			     dg_error *err)
-{
-	const struct dgi_catalogue *c = &v->tensors.catalogue;
-	int64_t n_rows;
-
-	if (!dgi_catalogue_find(c, w->tensor, tensor))
-		return dgi_fail(err, DG_NOTFOUND, "no tensor %" PRIu32, w->tensor);
-	if (c->infos[*tensor].flags & DG_TENSOR_SYSTEM)
-		return dgi_fail(err, DG_INVALID, "tensor '%s' is kept by the store itself",
-				c->infos[*tensor].name);
-	n_rows = c->infos[*tensor].n_rows;
-	for (size_t i = 0; i < w->n; i++)
-		if (w->rows[i] < 0 || w->rows[i] >= n_rows)
+	if (w->fill && (w->n != 2 || rows[0] < 0 || rows[1] < 0 || rows[0] > info->n_rows ||
+			rows[1] > info->n_rows - rows[0]))
+		return dgi_fail(err, DG_RANGE, "tensor '%s': a fill beyond its %" PRId64 " rows",
+				info->name, info->n_rows);
+	for (size_t i = 0; i < w->n && !w->fill; i++)
+		if (rows[i] < 0 || rows[i] >= info->n_rows)
 			return dgi_fail(err, DG_RANGE,
 					"tensor '%s': row %" PRId64 ", there are %" PRId64 " rows",
-					c->infos[*tensor].name, w->rows[i], n_rows);
+					info->name, rows[i], info->n_rows);
 	return DG_OK;
 }
 
-/*
- * Takes a write in, or refuses it. *again: it does not fit behind those that are in already, and
- * is to be offered once these are written.
- */
-static void plan_write(struct plan *p, struct dgi_write *w, bool *again)
+static dg_status check_push(struct push *p, dg_error *err)
 {
 	const struct dgi_catalogue *c = &p->volume->tensors.catalogue;
-	size_t n_touched = p->n_touched;
-	size_t tensor;
-	dg_status st = check_write(p->volume, w, &tensor, &w->error);
+	struct dgi_write *w = p->write;
+	const dg_tensor_info *info;
+	dg_status st;
 
-	*again = false;
-	if (st) {
-		refuse(w, st);
-		return;
-	}
-	st = touch_all(p, w, &c->rows[tensor], &w->error);
-	if (!st) {
-		w->status = DG_OK;
-		w->error = (dg_error){ 0 };
-		queue_rows(p, w, &c->rows[tensor]);
-		return;
-	}
-	untouch(p, n_touched);
-	if (st == DG_FULL && p->n_writes > 0) {
-		*again = true;
-		return;
-	}
-	if (st == DG_FULL)
-		st = DG_INVALID;
-	refuse(w, dgi_context(&w->error, st, "tensor '%s'", c->infos[tensor].name));
-}
-
-/* --- Writing --- */
-
-static void apply_queue(const struct plan *p, const struct touched *t, uint8_t *payload)
-{
-	const size_t row_bytes = t->rows->cut.row_bytes;
-	const dg_id first_row = (dg_id)(t->chunk * t->rows->cut.chunk_rows);
-	size_t w = 0;
-
-	for (uint32_t item = t->first_item; item != NO_ITEM; item = p->next_items[item]) {
-		const struct dgi_write *write;
-		const uint8_t *data;
-		size_t i;
-
-		while (item >= p->first_items[w + 1])
-			w++;
-		write = p->writes[w];
-		i = item - p->first_items[w];
-		data = (const uint8_t *)write->data + i * row_bytes;
-		memcpy(payload + (size_t)(write->rows[i] - first_row) * row_bytes, data, row_bytes);
-	}
-}
-
-static dg_status write_image(const struct plan *p, size_t number, uint64_t log, dg_error *err)
-{
-	struct dgi_volume *v = p->volume;
-	const struct touched *t = &p->touched[number];
-	struct dgi_image *image = &p->images[number];
-	const uint32_t n_rows = dgi_cut_rows(&t->rows->cut, t->chunk);
-	const size_t payload_bytes = (size_t)n_rows * t->rows->cut.row_bytes;
-	const size_t end = DGI_RECORD_HEADER_BYTES + payload_bytes;
-	struct dgi_key key = {
-		.kind = DGI_KIND_CHUNK, .tensor = t->rows->tensor, .chunk = t->chunk, .log = log
+	if (!dgi_catalogue_find(c, w->tensor, &p->tensor))
+		return dgi_fail(err, DG_NOTFOUND, "no tensor %" PRIu32, w->tensor);
+	info = &c->infos[p->tensor];
+	if (info->flags & DG_TENSOR_SYSTEM)
+		return dgi_fail(err, DG_INVALID, "tensor '%s' is kept by the store itself",
+				info->name);
+	if (w->op && !dgi_op_known((uint32_t)w->op))
+		return dgi_fail(err, DG_INVALID, "tensor '%s': unknown operation %d", info->name,
+				(int)w->op);
+	st = check_rows(w, info, err);
+	if (st)
+		return st;
+	p->rows = &c->rows[p->tensor];
+	p->n = w->fill ? w->rows[1] : (int64_t)w->n;
+	p->entry = (struct dgi_entry){
+		.kind = w->fill ? DGI_ENTRY_FILL : DGI_ENTRY_ROWS,
+		.op = (uint16_t)(w->op ? w->op : DGI_OP_ASSIGN),
+		.tensor = w->tensor,
+		.row_bytes = p->rows->cut.row_bytes,
+		.n = w->fill ? 1 : w->n,
+		.rows = (const uint8_t *)w->rows,
+		.operands = w->data,
+		.first = w->fill ? w->rows[0] : 0,
+		.count = w->fill ? w->rows[1] : 0,
 	};
-	struct dgi_record record = { .kind = DGI_KIND_CHUNK,
-				     .version = DGI_RECORD_VERSION,
-				     .payload_bytes = payload_bytes,
-				     .log = log,
-				     .count = n_rows };
-	uint8_t key_bytes[DGI_KEY_BYTES_MAX];
-	struct dgi_env_value value;
-	dg_status st = dgi_env_reserve(v->env, key_bytes, dgi_key_encode(&key, key_bytes),
-				       t->rows->cut.value_bytes, false, &value, err);
-
-	if (st)
-		return st;
-	dgi_rows_copy_chunk(&v->table, t->rows, t->chunk, value.data + DGI_RECORD_HEADER_BYTES);
-	apply_queue(p, t, value.data + DGI_RECORD_HEADER_BYTES);
-	memset(value.data + end, 0, t->rows->cut.value_bytes - end);
-	dgi_record_seal(value.data, &record, &v->graph.superblock.store_uuid, &key,
-			value.data + DGI_RECORD_HEADER_BYTES, payload_bytes);
-	image->page = value.page;
-	image->log = log;
-	key.log = dgi_table_log(&v->table, image->entry);
-	return dgi_env_delete(v->env, key_bytes, dgi_key_encode(&key, key_bytes), err);
+	if (dgi_entry_bytes(&p->entry) == 0)
+		return dgi_fail(err, DG_INVALID,
+				"tensor '%s': %zu rows of %" PRIu32
+				" bytes are more than one push may hold (%" PRIu64 " MiB)",
+				info->name, w->n, p->rows->cut.row_bytes,
+				DGI_ENTRY_BYTES_MAX >> 20);
+	return DG_OK;
 }
 
-/* Room in liblmdb's map and in ours, ours first: it must cover all that is ever published. */
-static dg_status make_room(struct dgi_volume *v, uint64_t bytes, dg_error *err)
-{
-	uint64_t needed;
-	uint64_t wanted = dgi_env_map_wanted(v->env, bytes, &needed);
-	dg_status st = dgi_map_extend(&v->tensors_map, dgi_env_fd(v->env), (size_t)wanted, err);
+/* --- Making its chunks hot --- */
 
-	if (!st)
-		st = dgi_env_grow(v->env, wanted, err);
-	if (st != DG_NOMEM)
-		return st;
-	if (needed <= dgi_env_map_bytes(v->env))
+static dg_id row_of(const struct push *p, int64_t i)
+{
+	return p->write->fill ? p->write->rows[0] + i : p->write->rows[i];
+}
+
+static uint64_t chunk_of(const struct push *p, dg_id row)
+{
+	return dgi_divide(&p->rows->cut.by_rows, (uint64_t)row);
+}
+
+static dg_status stage(struct push *p, uint64_t chunk, dg_error *err)
+{
+	size_t entry = p->rows->first_entry + chunk;
+	size_t capacity = p->capacity ? p->capacity * 2 : 64;
+	uint32_t slot;
+	void *larger;
+	dg_status st;
+
+	if (p->volume->staged[entry] || dgi_hot_is_writable(&p->volume->hot, entry, &slot))
 		return DG_OK;
-	return dgi_fail(err, DG_FULL, "no address space for a map of %" PRIu64 " bytes", wanted);
+	if (p->n_staged == p->capacity) {
+		larger = realloc(p->staged, capacity * sizeof *p->staged);
+		if (!larger)
+			return dgi_fail_memory(err, "push");
+		p->staged = larger;
+		p->capacity = capacity;
+	}
+	st = dgi_hot_stage(&p->volume->hot, p->rows, chunk, &slot, err);
+	if (st)
+		return st;
+	p->staged[p->n_staged++] = (struct staged){ .entry = entry, .slot = slot };
+	p->volume->staged[entry] = (uint32_t)p->n_staged;
+	return DG_OK;
 }
 
-static dg_status commit_plan(const struct plan *p, uint64_t log, dg_error *err)
+static void unstage_all(struct push *p)
 {
-	struct dgi_volume *v = p->volume;
-	dg_status st = make_room(
-		v, p->image_bytes + p->n_touched * (DGI_PAGE_HEADER_BYTES + TREE_BYTES_PER_IMAGE),
-		err);
+	while (p->n_staged) {
+		const struct staged *s = &p->staged[--p->n_staged];
 
-	if (!st)
-		st = dgi_env_begin(v->env, err);
-	for (size_t i = 0; i < p->n_touched && !st; i++)
-		st = write_image(p, i, log, err);
+		p->volume->staged[s->entry] = 0;
+		dgi_hot_unstage(&p->volume->hot, s->slot);
+	}
+}
+
+static dg_status stage_all(struct push *p, dg_error *err)
+{
+	uint64_t last = UINT64_MAX;
+	dg_status st = DG_OK;
+
+	for (int64_t i = 0; i < p->n && !st; i++) {
+		uint64_t chunk = chunk_of(p, row_of(p, i));
+
+		if (chunk == last)
+			continue;
+		last = chunk;
+		st = stage(p, chunk, err);
+	}
 	if (st)
-		dgi_env_abort(v->env);
-	else
-		st = dgi_env_commit(v->env, err);
+		unstage_all(p);
 	return st;
 }
 
-/* Writes what has been planned and forgets it. Fails with IO: no more writes. */
-static dg_status flush(struct plan *p, dg_error *err)
+/* --- Changing its rows --- */
+
+void dgi_apply_row(struct dgi_volume *volume, size_t tensor, enum dgi_op op, size_t entry,
+		   uint8_t *row, const uint8_t *operand, bool shown)
+{
+	const dg_tensor_info *info = &volume->tensors.catalogue.infos[tensor];
+	const size_t n = info->row_bytes;
+	const size_t n_elements = n / dg_dtype_bytes(info->dtype);
+
+	if (!shown) {
+		dgi_op_apply(op, info->dtype, n_elements, row, operand, row);
+	} else if (op == DGI_OP_ASSIGN) {
+		dgi_table_store_row(&volume->table, entry, row, operand, n);
+	} else {
+		/* Computed before the sequence is odd, so that readers wait for a copy alone. */
+		dgi_op_apply(op, info->dtype, n_elements, row, operand, volume->row);
+		dgi_table_store_row(&volume->table, entry, row, volume->row, n);
+	}
+}
+
+/* Where a row lies in the slot that holds its chunk now; *shown: readers see that slot. */
+static uint8_t *locate(const struct push *p, dg_id row, size_t *entry, bool *shown)
+{
+	const struct dgi_cut *cut = &p->rows->cut;
+	uint64_t chunk = chunk_of(p, row);
+	uint32_t number, slot;
+
+	*entry = p->rows->first_entry + chunk;
+	number = p->volume->staged[*entry];
+	*shown = number == 0;
+	if (number)
+		slot = p->staged[number - 1].slot;
+	else
+		(void)dgi_table_is_hot(&p->volume->table, *entry, &slot);
+	return dgi_slot_at(p->volume->table.segments, slot) +
+	       ((uint64_t)row - chunk * cut->chunk_rows) * cut->row_bytes;
+}
+
+static void change_rows(struct push *p)
+{
+	const size_t row_bytes = p->rows->cut.row_bytes;
+	const uint8_t *operand = p->entry.operands;
+	const size_t step = p->write->fill ? 0 : row_bytes;
+	const enum dgi_op op = (enum dgi_op)p->entry.op;
+
+	for (int64_t i = 0; i < p->n; i++, operand += step) {
+		size_t entry;
+		bool shown;
+		uint8_t *row;
+
+		if (i + PREFETCH_ROWS < p->n) {
+			row = locate(p, row_of(p, i + PREFETCH_ROWS), &entry, &shown);
+			for (size_t at = 0; at < row_bytes && at < 512; at += 64)
+				__builtin_prefetch(row + at, 1);
+		}
+		row = locate(p, row_of(p, i), &entry, &shown);
+		dgi_apply_row(p->volume, p->tensor, op, entry, row, operand, shown);
+		dgi_table_let_readers_in(&p->volume->table);
+	}
+}
+
+static void show_staged(struct push *p, uint64_t log)
+{
+	for (size_t i = 0; i < p->n_staged; i++) {
+		p->volume->staged[p->staged[i].entry] = 0;
+		dgi_hot_adopt(&p->volume->hot, p->staged[i].entry, p->staged[i].slot, log);
+	}
+	p->n_staged = 0;
+}
+
+/* --- One push --- */
+
+/* Whether it is a repeat, and the mark its entry will carry. */
+static dg_status look_at_session(struct push *p, dg_error *err)
+{
+	struct dgi_write *w = p->write;
+	enum dgi_push_novelty novelty;
+	dg_status st;
+
+	w->repeat = false;
+	if (dgi_uuid_is_zero(&w->session))
+		return DG_OK;
+	st = dgi_sessions_look(p->volume->sessions, &w->session, w->number, &novelty,
+			       &p->entry.session, err);
+	w->repeat = !st && novelty == DGI_PUSH_REPEAT;
+	return st;
+}
+
+/* With the table's lock held. FULL with *no_room: wait for a checkpoint and try again. */
+static dg_status apply_locked(struct push *p, bool *no_room, dg_error *err)
 {
 	struct dgi_volume *v = p->volume;
 	uint64_t log = atomic_load(&v->log_number) + 1;
-	dg_error error = { 0 };
-	dg_status st = DG_OK;
+	dg_status st = look_at_session(p, err);
 
-	if (p->n_touched > 0)
-		st = commit_plan(p, log, &error);
-	if (!st && p->n_touched > 0) {
-		dgi_table_publish(&v->table, p->images, p->n_touched);
-		atomic_store(&v->log_number, log);
+	*no_room = false;
+	if (st)
+		return st;
+	if (p->write->repeat) {
+		p->write->log_number = log - 1; /* its effect is somewhere up to here */
+		return DG_OK;
 	}
-	if (st && st != DG_FULL && st != DG_NOMEM) {
-		v->broken = true;
-		st = dgi_context(&error, DG_IO, "store '%s' takes no more writes", v->path);
-		if (err)
-			*err = error;
+	st = stage_all(p, err);
+	*no_room = st == DG_FULL;
+	if (st)
+		return st;
+	p->entry.log_number = log;
+	st = dgi_journal_append(v->journal, &p->entry, err);
+	if (st) {
+		*no_room = st == DG_FULL;
+		unstage_all(p);
+		return st;
 	}
-	for (size_t i = 0; i < p->n_writes && st; i++) {
-		p->writes[i]->error = error;
-		refuse(p->writes[i], st);
+	change_rows(p);
+	show_staged(p, log);
+	if (!dgi_uuid_is_zero(&p->write->session)) {
+		/* Looked at above, which made room: cannot fail. */
+		st = dgi_sessions_set(v->sessions, &p->entry.session, NULL);
+		DGI_ASSERT(st == DG_OK);
 	}
-	untouch(p, 0);
-	p->n_writes = 0;
-	return v->broken ? DG_IO : DG_OK;
-}
-
-static dg_status plan_open(struct plan *p, struct dgi_volume *volume,
-			   const struct dgi_write *writes, size_t n, dg_error *err)
-{
-	size_t n_items = 0;
-
-	for (size_t i = 0; i < n; i++)
-		if (!dgi_add_size(n_items, writes[i].n, &n_items) || n_items > ITEMS_MAX)
-			return dgi_fail(err, DG_INVALID, "writes of more than %zu rows at once",
-					ITEMS_MAX);
-	*p = (struct plan){
-		.volume = volume,
-		.writes = malloc((n ? n : 1) * sizeof *p->writes),
-		.first_items = calloc(n + 1, sizeof *p->first_items),
-		.next_items = malloc((n_items ? n_items : 1) * sizeof *p->next_items),
-	};
-	if (!p->writes || !p->first_items || !p->next_items)
-		return dgi_fail_memory(err, "write");
+	atomic_store(&v->log_number, log);
+	p->write->log_number = log;
 	return DG_OK;
 }
 
-static void plan_close(struct plan *p)
+static dg_status apply_push(struct push *p, dg_error *err)
 {
-	free(p->writes);
-	free(p->first_items);
-	free(p->next_items);
-	free(p->touched);
-	free(p->images);
+	struct dgi_deadline deadline = dgi_deadline_in(ROOM_WAIT_MS);
+	bool no_room;
+	dg_status st = check_push(p, err);
+
+	if (st)
+		return st;
+	for (;;) {
+		dgi_table_lock(&p->volume->table);
+		st = apply_locked(p, &no_room, err);
+		dgi_table_unlock(&p->volume->table);
+		if (!no_room || dgi_deadline_passed(deadline))
+			break;
+		dgi_checkpoint_request(p->volume);
+		dgi_sleep_ms(2);
+	}
+	return st ? dgi_context(err, st, "tensor '%s'",
+				p->volume->tensors.catalogue.infos[p->tensor].name)
+		  : DG_OK;
 }
 
 /* Why the volume takes no writes at all; OK if it does. */
 static dg_status check_volume(const struct dgi_volume *v, dg_error *err)
 {
-	if (!v->writable)
+	if (!v->options.writable)
 		return dgi_fail(err, DG_DENIED, "store '%s' is open read only", v->path);
 	if (dgi_lock_is_inherited(v->lock))
 		return dgi_fail(err, DG_DENIED, "store '%s' belongs to the process that opened it",
@@ -367,68 +335,64 @@ static void refuse_all(struct dgi_write *writes, size_t n, const dg_error *error
 	}
 }
 
-dg_status dgi_volume_write(struct dgi_volume *volume, struct dgi_write *writes, size_t n,
+dg_status dgi_volume_apply(struct dgi_volume *volume, struct dgi_write *writes, size_t n,
 			   dg_error *err)
 {
-	struct plan plan = { 0 };
+	struct push push = { .volume = volume };
 	dg_error error = { 0 };
 	dg_status st = check_volume(volume, &error);
 
-	if (!st)
-		st = plan_open(&plan, volume, writes, n, &error);
 	if (st) {
 		refuse_all(writes, n, &error);
-		plan_close(&plan);
 		if (err)
 			*err = error;
 		return st == DG_IO ? st : DG_OK;
 	}
-	for (size_t i = 0; i < n && !st; i++) {
-		bool again;
-
-		plan_write(&plan, &writes[i], &again);
-		if (!again)
-			continue;
-		st = flush(&plan, &error);
-		if (st)
-			refuse_all(writes + i, n - i, &error);
-		else
-			plan_write(&plan, &writes[i], &again);
+	for (size_t i = 0; i < n; i++) {
+		push.write = &writes[i];
+		writes[i].error = (dg_error){ 0 };
+		writes[i].log_number = 0;
+		refuse(&writes[i], apply_push(&push, &writes[i].error));
 	}
-	if (!st)
-		st = flush(&plan, &error);
-	if (st && err)
-		*err = error;
-	plan_close(&plan);
-	return st;
+	free(push.staged);
+	dgi_journal_flush(volume->journal);
+	return DG_OK;
 }
 
-dg_status dgi_volume_put_identity(struct dgi_volume *volume, dg_error *err)
+dg_status dgi_volume_write(struct dgi_volume *volume, struct dgi_write *writes, size_t n,
+			   dg_error *err)
 {
-	const struct dgi_key key = { .kind = DGI_KIND_IDENTITY };
-	struct dgi_record record = { .kind = DGI_KIND_IDENTITY,
-				     .version = DGI_RECORD_VERSION,
-				     .payload_bytes = DGI_IDENTITY_BYTES,
-				     .log = atomic_load(&volume->log_number) };
-	uint8_t key_bytes[DGI_KEY_BYTES_MAX];
-	size_t n = dgi_key_encode(&key, key_bytes);
-	struct dgi_env_value value;
-	dg_status st = make_room(volume, DGI_PAGE_BYTES, err);
+	uint64_t log = 0;
+	dg_error error = { 0 };
+	dg_status st = dgi_volume_apply(volume, writes, n, err);
 
-	if (!st)
-		st = dgi_env_begin(volume->env, err);
-	if (!st)
-		st = dgi_env_delete(volume->env, key_bytes, n, err);
-	if (!st)
-		st = dgi_env_reserve(volume->env, key_bytes, n,
-				     DGI_RECORD_HEADER_BYTES + DGI_IDENTITY_BYTES, false, &value,
-				     err);
-	if (st) {
-		dgi_env_abort(volume->env);
+	if (st)
 		return st;
-	}
-	dgi_put_u64(value.data + DGI_RECORD_HEADER_BYTES, volume->incarnation);
-	dgi_record_seal(value.data, &record, &volume->graph.superblock.store_uuid, &key,
-			value.data + DGI_RECORD_HEADER_BYTES, DGI_IDENTITY_BYTES);
-	return dgi_env_commit(volume->env, err);
+	for (size_t i = 0; i < n; i++)
+		if (writes[i].status == DG_OK && writes[i].log_number > log)
+			log = writes[i].log_number;
+	if (log == 0)
+		return DG_OK;
+	st = dgi_journal_wait(volume->journal, log, DURABLE_WAIT_MS, &error);
+	if (st == DG_IO)
+		(void)dgi_context(&error, st, "store '%s' takes no more writes", volume->path);
+	for (size_t i = 0; i < n && st; i++)
+		if (writes[i].status == DG_OK)
+			refuse_all(&writes[i], 1, &error);
+	if (st == DG_IO && err)
+		*err = error;
+	return st == DG_IO ? st : DG_OK;
+}
+
+uint64_t dgi_volume_durable(const struct dgi_volume *volume)
+{
+	return atomic_load(&volume->durable);
+}
+
+void dgi_volume_on_durable(struct dgi_volume *volume,
+			   void (*durable)(void *context, uint64_t log_number, dg_status status),
+			   void *context)
+{
+	volume->on_durable = durable;
+	volume->on_durable_context = context;
 }

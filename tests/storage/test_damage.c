@@ -46,7 +46,9 @@ static void expect_refused(const struct place *p, bool writable, dg_status wante
 	struct dgi_volume *volume;
 	dg_error err = { 0 };
 
-	assert_fails(dgi_volume_open(p->store, writable, &volume, &err), wanted, &err, text);
+	assert_fails(dgi_volume_open(p->store, &(struct dgi_volume_options){ .writable = writable },
+				     &volume, &err),
+		     wanted, &err, text);
 }
 
 static struct dgi_volume *open_volume(const struct place *p, bool writable)
@@ -54,7 +56,9 @@ static struct dgi_volume *open_volume(const struct place *p, bool writable)
 	struct dgi_volume *volume;
 	dg_error err = { 0 };
 
-	assert_ok(dgi_volume_open(p->store, writable, &volume, &err), &err);
+	assert_ok(dgi_volume_open(p->store, &(struct dgi_volume_options){ .writable = writable },
+				  &volume, &err),
+		  &err);
 	return volume;
 }
 
@@ -329,7 +333,8 @@ static void a_file_cut_short_is_refused(void **state)
 	expect_refused(p, true, DG_CORRUPT, "tensors.mdb");
 	fixture_save(p->store, DGI_TENSORS_FILE, data, n);
 	fixture_save(p->store, DGI_GRAPH_FILE, data, n); /* the other file in its place */
-	expect_refused(p, false, DG_CORRUPT, "graph.mdb: identity is in the wrong file");
+	expect_refused(p, false, DG_CORRUPT,
+		       "graph.mdb: description of tensor 1 is in the wrong file");
 	free(data);
 }
 
@@ -363,7 +368,7 @@ static void another_process_is_told_who_has_the_store(void **state)
 		char text[64];
 
 		(void)snprintf(text, sizeof text, "is open in process %ld ", (long)getppid());
-		if (dgi_volume_open(p->store, false, &mine, &err) != DG_BUSY)
+		if (dgi_volume_open(p->store, NULL, &mine, &err) != DG_BUSY)
 			_exit(1);
 		if (!strstr(err.text, text))
 			_exit(2);

@@ -46,7 +46,7 @@ static void try_store(const char *store, struct tally *tally)
 	struct dgi_volume *volume;
 	dg_id rows[N_ROWS];
 	dg_error err = { 0 };
-	dg_status st = dgi_volume_open(store, false, &volume, &err);
+	dg_status st = dgi_volume_open(store, NULL, &volume, &err);
 
 	if (st) {
 		if (!is_damage(st))

@@ -46,7 +46,8 @@ static dg_status use_store(const char *store, uint64_t version, dg_error *err)
 	struct dgi_volume *volume;
 	int32_t elements[4];
 	uint8_t out[3 * 512];
-	dg_status st = dgi_volume_open(store, true, &volume, err);
+	dg_status st = dgi_volume_open(store, &(struct dgi_volume_options){ .writable = true },
+				       &volume, err);
 
 	if (st)
 		return st;
@@ -85,7 +86,7 @@ static void every_allocation_may_fail(void **state)
 	}
 	assert_ok(st, &err);
 	assert_true(n > 10);
-	assert_ok(dgi_volume_open(store, false, &volume, &err), &err);
+	assert_ok(dgi_volume_open(store, NULL, &volume, &err), &err);
 	fixture_expect_rows(volume, FIXTURE_FEAT, &(dg_id){ 200 }, 1, (uint64_t)n);
 	dgi_volume_close(volume);
 	free(store);

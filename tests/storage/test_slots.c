@@ -15,10 +15,11 @@ static void slots_are_apart_and_page_aligned(void **state)
 	assert_ok(dgi_slots_new(UINT64_C(1) << 30, &pool, &err), &err);
 	for (int i = 0; i < 1000; i++) {
 		assert_ok(dgi_slots_take(pool, 16, &slots[i], &err), &err);
-		memset(dgi_slots_at(pool, slots[i]), i & 0xff, (size_t)16 * 4096);
+		memset(dgi_slot_at(dgi_slots_segments(pool), slots[i]), i & 0xff,
+		       (size_t)16 * 4096);
 	}
 	for (int i = 0; i < 1000; i++) {
-		const uint8_t *at = dgi_slots_at(pool, slots[i]);
+		const uint8_t *at = dgi_slot_at(dgi_slots_segments(pool), slots[i]);
 
 		assert_int_equal((uintptr_t)at % 4096, 0);
 		for (size_t k = 0; k < (size_t)16 * 4096; k += 4095)

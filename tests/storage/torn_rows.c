@@ -148,7 +148,9 @@ struct torn_rows torn_rows_run(int64_t run_ms, int stop_at_wrong)
 	dg_error err = { 0 };
 
 	make_store(path);
-	assert_ok(dgi_volume_open(path, true, &a.volume, &err), &err);
+	assert_ok(dgi_volume_open(path, &(struct dgi_volume_options){ .writable = true }, &a.volume,
+				  &err),
+		  &err);
 	a.deadline = dgi_deadline_in(run_ms);
 	for (int i = 0; i < N_READERS; i++)
 		assert_int_equal(pthread_create(&readers[i], NULL, read_rows, &a), 0);
