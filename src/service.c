@@ -213,21 +213,17 @@ dg_status dgi_service_plan_push(const struct dgi_service *service, void *body, s
 	return st;
 }
 
-dg_status dgi_service_write(struct dgi_service *service, struct dgi_write *writes, size_t n,
+dg_status dgi_service_apply(struct dgi_service *service, struct dgi_write *writes, size_t n,
 			    dg_error *err)
 {
-	dg_store_info info;
-	dg_status st = dgi_volume_write(service->volume, writes, n, err);
+	dg_status st = dgi_volume_apply(service->volume, writes, n, err);
 
-	if (st)
-		return st;
-	dgi_volume_get_info(service->volume, &info);
-	atomic_store(&service->log_number, info.log_number);
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n && !st; i++) {
 		if (writes[i].status != DG_OK)
 			continue;
+		atomic_store(&service->log_number, writes[i].log_number);
 		atomic_fetch_add(&service->pushes, 1);
 		atomic_fetch_add(&service->rows_pushed, writes[i].n);
 	}
-	return DG_OK;
+	return st;
 }

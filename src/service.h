@@ -2,7 +2,7 @@
  * service.h -- what a server does for each message: bytes of a request in, bytes of the answer
  * out. No sockets, no threads of its own; server.c, loop.c and writer.c carry the bytes.
  *
- * Threads: any number at once, except dgi_service_write(), which is for one thread.
+ * Threads: any number at once, except dgi_service_apply(), which is for one thread.
  */
 #ifndef DGI_SERVICE_H
 #define DGI_SERVICE_H
@@ -59,8 +59,8 @@ dg_status dgi_service_pull(struct dgi_service *service, const struct dgi_pull_pl
  */
 dg_status dgi_service_plan_push(const struct dgi_service *service, void *body, size_t n,
 				struct dgi_write *out, dg_error *err);
-/* Writes them, see dgi_volume_write(); all that succeeded have log number service->log_number. */
-dg_status dgi_service_write(struct dgi_service *service, struct dgi_write *writes, size_t n,
+/* Applies them, see dgi_volume_apply(): each is to be acknowledged once it is durable. */
+dg_status dgi_service_apply(struct dgi_service *service, struct dgi_write *writes, size_t n,
 			    dg_error *err);
 
 #endif

@@ -273,7 +273,8 @@ struct dgi_session *dgi_session_of(struct dgi_push_job *job)
 void dgi_session_pushed(struct dgi_session *s, struct dgi_push_job *job)
 {
 	struct push *push = (struct push *)job;
-	struct dgi_pushed pushed = { .log_number = job->log_number, .durable = job->log_number };
+	struct dgi_pushed pushed = { .log_number = job->write.log_number,
+				     .durable = job->write.log_number };
 	uint8_t encoded[DGI_PUSHED_BYTES];
 
 	s->n_pending--;

@@ -1,10 +1,12 @@
-/* writer.c -- the one thread of a server that writes. */
+/* writer.c -- the one thread of a server that writes, and what it does when pushes are durable. */
 #include "writer.h"
 
 #include "deadline.h"
 #include "fail.h"
+#include "thread.h"
 
-#define WRITES_MAX 256 /* of one commit; it bounds how long the first waits for the last */
+#define WRITES_MAX 256	     /* applied in one go */
+#define DURABLE_WAIT_MS 5000 /* at the end */
 
 /* Takes what has come, at most WRITES_MAX; waits for something. NULL: stop. */
 static struct dgi_push_job *take(struct dgi_writer *writer, size_t *n)
@@ -53,8 +55,100 @@ static bool is_expired(struct dgi_push_job *job)
 	return true;
 }
 
-/* Writes a list of jobs; each gets its status. Returns false when the store is broken. */
-static bool write_jobs(struct dgi_writer *writer, struct dgi_push_job *jobs)
+/* --- Becoming durable --- */
+
+/* Takes the jobs that are durable now, or all of them, from the front of those applied. */
+static struct dgi_push_job *take_applied(struct dgi_writer *writer, uint64_t durable, bool all)
+{
+	struct dgi_push_job *jobs = NULL, *last = NULL;
+
+	(void)pthread_mutex_lock(&writer->lock);
+	while (writer->first_applied &&
+	       (all || writer->first_applied->write.log_number <= durable)) {
+		if (!jobs)
+			jobs = writer->first_applied;
+		last = writer->first_applied;
+		writer->first_applied = last->next;
+	}
+	if (last)
+		last->next = NULL;
+	if (!writer->first_applied) {
+		writer->last_applied = NULL;
+		(void)pthread_cond_broadcast(&writer->all_durable);
+	}
+	(void)pthread_mutex_unlock(&writer->lock);
+	return jobs;
+}
+
+static void refuse_jobs(struct dgi_push_job *jobs, dg_status status, const char *text)
+{
+	for (struct dgi_push_job *job = jobs; job; job = job->next)
+		job->write.status = dgi_fail(&job->write.error, status, "%s", text);
+}
+
+static void note_broken(struct dgi_writer *writer, const dg_error *error)
+{
+	bool is_first;
+
+	(void)pthread_mutex_lock(&writer->lock);
+	is_first = !writer->is_broken;
+	writer->is_broken = true;
+	(void)pthread_mutex_unlock(&writer->lock);
+	if (is_first)
+		writer->broken(writer->context, error);
+}
+
+/* Told by the journal's thread. */
+static void on_durable(void *context, uint64_t log_number, dg_status status)
+{
+	struct dgi_writer *writer = context;
+	struct dgi_push_job *jobs;
+	dg_error error = { 0 };
+
+	if (status) {
+		(void)dgi_fail(&error, status, "the disk failed: nothing more can be made durable");
+		note_broken(writer, &error);
+	}
+	hand_back(take_applied(writer, log_number, false));
+	if (!status)
+		return;
+	jobs = take_applied(writer, 0, true);
+	refuse_jobs(jobs, DG_IO, error.text);
+	hand_back(jobs);
+}
+
+/* --- Applying --- */
+
+/* Jobs that were applied wait for the disk, in order; the others go back as they are. */
+static void wait_for_disk(struct dgi_writer *writer, struct dgi_push_job *jobs)
+{
+	struct dgi_push_job *refused = NULL, **refused_end = &refused;
+
+	(void)pthread_mutex_lock(&writer->lock);
+	while (jobs) {
+		struct dgi_push_job *job = jobs;
+
+		jobs = job->next;
+		job->next = NULL;
+		if (job->write.status != DG_OK) {
+			*refused_end = job;
+			refused_end = &job->next;
+			continue;
+		}
+		if (writer->last_applied)
+			writer->last_applied->next = job;
+		else
+			writer->first_applied = job;
+		writer->last_applied = job;
+	}
+	(void)pthread_mutex_unlock(&writer->lock);
+	hand_back(refused);
+	/* The journal may have been faster. */
+	hand_back(take_applied(writer, dgi_volume_durable(writer->service->volume), false));
+}
+
+/* Applies a list of jobs; each gets its status. */
+static void apply_jobs(struct dgi_writer *writer, struct dgi_push_job *jobs)
 {
 	struct dgi_push_job *taken[WRITES_MAX];
 	struct dgi_write writes[WRITES_MAX];
@@ -68,36 +162,22 @@ static bool write_jobs(struct dgi_writer *writer, struct dgi_push_job *jobs)
 			writes[n++] = job->write;
 		}
 	if (n)
-		st = dgi_service_write(writer->service, writes, n, &error);
-	for (size_t i = 0; i < n; i++) {
+		st = dgi_service_apply(writer->service, writes, n, &error);
+	for (size_t i = 0; i < n; i++)
 		taken[i]->write = writes[i];
-		taken[i]->log_number = atomic_load(&writer->service->log_number);
-	}
 	if (st)
-		writer->broken(writer->context, &error);
-	return st == DG_OK;
-}
-
-static void refuse_jobs(struct dgi_push_job *jobs)
-{
-	for (struct dgi_push_job *job = jobs; job; job = job->next)
-		job->write.status = dgi_fail(&job->write.error, DG_IO,
-					     "the store takes no more writes; its server ends");
+		note_broken(writer, &error);
 }
 
 static void *run(void *argument)
 {
 	struct dgi_writer *writer = argument;
 	struct dgi_push_job *jobs;
-	bool works = true;
 	size_t n;
 
 	while ((jobs = take(writer, &n))) {
-		if (works)
-			works = write_jobs(writer, jobs);
-		else
-			refuse_jobs(jobs);
-		hand_back(jobs);
+		apply_jobs(writer, jobs);
+		wait_for_disk(writer, jobs);
 	}
 	return NULL;
 }
@@ -106,14 +186,20 @@ dg_status dgi_writer_start(struct dgi_writer *writer, struct dgi_service *servic
 			   void (*broken)(void *context, const dg_error *error), void *context,
 			   dg_error *err)
 {
-	int error_number;
+	pthread_condattr_t attributes;
+	dg_status st;
 
 	*writer = (struct dgi_writer){ .service = service, .broken = broken, .context = context };
 	(void)pthread_mutex_init(&writer->lock, NULL);
 	(void)pthread_cond_init(&writer->wake, NULL);
-	error_number = pthread_create(&writer->thread, NULL, run, writer);
-	if (error_number)
-		return dgi_fail(err, DG_NOMEM, "writer: cannot start a thread");
+	(void)pthread_condattr_init(&attributes);
+	(void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	(void)pthread_cond_init(&writer->all_durable, &attributes);
+	(void)pthread_condattr_destroy(&attributes);
+	dgi_volume_on_durable(service->volume, on_durable, writer);
+	st = dgi_thread_start(&writer->thread, run, writer, "writer", err);
+	if (st)
+		return st;
 	writer->is_running = true;
 	return DG_OK;
 }
@@ -131,6 +217,25 @@ void dgi_writer_submit(struct dgi_writer *writer, struct dgi_push_job *job)
 	(void)pthread_mutex_unlock(&writer->lock);
 }
 
+/* What was applied is on its way to the disk; a full one may keep it for longer than we wait. */
+static void wait_until_durable(struct dgi_writer *writer)
+{
+	struct dgi_deadline deadline = dgi_deadline_in(DURABLE_WAIT_MS);
+	struct timespec until = { .tv_sec = deadline.at_ms / 1000,
+				  .tv_nsec = deadline.at_ms % 1000 * 1000000 };
+	struct dgi_push_job *jobs;
+
+	(void)pthread_mutex_lock(&writer->lock);
+	while (writer->first_applied && !dgi_deadline_passed(deadline))
+		(void)pthread_cond_timedwait(&writer->all_durable, &writer->lock, &until);
+	(void)pthread_mutex_unlock(&writer->lock);
+	dgi_volume_on_durable(writer->service->volume, NULL, NULL);
+	jobs = take_applied(writer, 0, true);
+	refuse_jobs(jobs, DG_FULL,
+		    "the push was applied, but was not on disk when the server ended");
+	hand_back(jobs);
+}
+
 void dgi_writer_stop(struct dgi_writer *writer)
 {
 	if (!writer->is_running)
@@ -140,7 +245,9 @@ void dgi_writer_stop(struct dgi_writer *writer)
 	(void)pthread_cond_signal(&writer->wake);
 	(void)pthread_mutex_unlock(&writer->lock);
 	(void)pthread_join(writer->thread, NULL);
+	wait_until_durable(writer);
 	(void)pthread_mutex_destroy(&writer->lock);
 	(void)pthread_cond_destroy(&writer->wake);
+	(void)pthread_cond_destroy(&writer->all_durable);
 	writer->is_running = false;
 }

@@ -1,6 +1,9 @@
 /*
- * writer.h -- the one thread of a server that writes: it takes whatever pushes have come while it
- * was busy and makes them durable by one commit.
+ * writer.h -- the one thread of a server that writes: it applies pushes in the order in which they
+ * came, and hands each back once it is durable.
+ *
+ * The store's journal commits on a thread of its own whatever was applied while its last commit ran,
+ * so the writer goes on meanwhile.
  */
 #ifndef DGI_WRITER_H
 #define DGI_WRITER_H
@@ -15,8 +18,7 @@ struct dgi_push_job {
 	struct dgi_push_job *next;
 	struct dgi_write write; /* what to write, then what came of it */
 	int64_t expires_ms;	/* not written later than this; 0: never too late */
-	uint64_t log_number;	/* of the write, where it succeeded */
-	/* Called by the writer's thread with a list of jobs of the same @owner. */
+	/* Called by a thread of the writer or the journal, with a list of jobs of the same @owner. */
 	void (*done)(void *owner, struct dgi_push_job *jobs);
 	void *owner;
 };
@@ -29,20 +31,27 @@ struct dgi_writer {
 	bool is_running;
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
-	struct dgi_push_job *first, *last; /* guarded by lock, as is stopping */
+	/* Guarded by lock. */
+	struct dgi_push_job *first, *last;		   /* to be applied */
+	struct dgi_push_job *first_applied, *last_applied; /* to become durable, by log number */
+	pthread_cond_t all_durable;
 	bool stopping;
+	bool is_broken;
 };
 
 /*
- * Starts the thread. @broken is called by it at most once, before the jobs that failed are handed
- * back. Fails with NOMEM.
+ * Starts the thread. @broken is called at most once, before the jobs that failed are handed back.
+ * Fails with NOMEM.
  */
 dg_status dgi_writer_start(struct dgi_writer *writer, struct dgi_service *service,
 			   void (*broken)(void *context, const dg_error *error), void *context,
 			   dg_error *err);
 /* Any thread. */
 void dgi_writer_submit(struct dgi_writer *writer, struct dgi_push_job *job);
-/* Writes what was submitted, then ends the thread. Accepts one that was not started. */
+/*
+ * Applies what was submitted, waits a few seconds for it to be durable, then ends the thread.
+ * Accepts one that was not started.
+ */
 void dgi_writer_stop(struct dgi_writer *writer);
 
 #endif

@@ -331,8 +331,7 @@ static void end_round(struct dgi_volume *v, dg_status st, const dg_error *err)
 	} else if (st) {
 		dgi_log(DG_LOG_ERROR, "store '%s': checkpoint failed: %s", v->path, err->text);
 		v->broken = true;
-		if (v->on_durable)
-			v->on_durable(v->on_durable_context, atomic_load(&v->durable), DG_IO);
+		dgi_volume_tell(v, atomic_load(&v->durable), DG_IO);
 	}
 	(void)pthread_mutex_lock(&c->lock);
 	c->rounds++;

@@ -40,8 +40,9 @@ struct dgi_volume {
 	struct dgi_env *journal_env; /* the journal's */
 	struct dgi_journal *journal;
 	struct dgi_mark_file mark;
-	uint32_t *staged; /* by table entry, 0 between writes; see write.c */
-	uint8_t *row;	  /* the writer's, for a row being computed */
+	uint32_t *staged;	 /* by table entry, 0 between writes; see write.c */
+	uint8_t *row;		 /* the writer's, for a row being computed */
+	pthread_mutex_t telling; /* over the next two, held while they are called */
 	void (*on_durable)(void *context, uint64_t log_number, dg_status status);
 	void *on_durable_context;
 	struct dgi_checkpoint {
@@ -58,6 +59,9 @@ struct dgi_volume {
 		double replay_bytes_per_s;
 	} checkpoint;
 };
+
+/* Tells whoever asked by dgi_volume_on_durable(). */
+void dgi_volume_tell(struct dgi_volume *volume, uint64_t log_number, dg_status status);
 
 /* checkpoint.c: the thread that folds the journal into tensors.mdb. */
 dg_status dgi_checkpoint_start(struct dgi_volume *volume, dg_error *err);

@@ -275,8 +275,7 @@ static void note_durable(void *context, uint64_t log_number, dg_status status)
 		atomic_store(&v->durable, log_number);
 	if (status)
 		v->broken = true;
-	if (v->on_durable)
-		v->on_durable(v->on_durable_context, log_number, status);
+	dgi_volume_tell(v, log_number, status);
 }
 
 static dg_status start_journal(struct dgi_volume *v, dg_error *err)
@@ -365,6 +364,7 @@ dg_status dgi_volume_open(const char *path, const struct dgi_volume_options *opt
 		return dgi_fail_memory(err, path);
 	}
 	v->mark.fd = -1;
+	(void)pthread_mutex_init(&v->telling, NULL);
 	if (options)
 		v->options = *options;
 	st = open_all(v, err);
@@ -406,6 +406,7 @@ void dgi_volume_close(struct dgi_volume *volume)
 	dgi_tensors_contents_clear(&volume->tensors);
 	dgi_graph_contents_clear(&volume->graph);
 	dgi_lock_release(volume->lock);
+	(void)pthread_mutex_destroy(&volume->telling);
 	free(volume->staged);
 	free(volume->row);
 	free(volume->path);

@@ -99,7 +99,7 @@ dg_status dgi_volume_write(struct dgi_volume *volume, struct dgi_write *writes, 
 uint64_t dgi_volume_durable(const struct dgi_volume *volume);
 /*
  * Tells of it, from another thread, each time it grows; a status other than OK says, once, that
- * the disk failed. Set before the first write.
+ * the disk failed. NULL ends it: once this returns it is not called any more.
  */
 void dgi_volume_on_durable(struct dgi_volume *volume,
 			   void (*durable)(void *context, uint64_t log_number, dg_status status),

@@ -393,6 +393,16 @@ void dgi_volume_on_durable(struct dgi_volume *volume,
 			   void (*durable)(void *context, uint64_t log_number, dg_status status),
 			   void *context)
 {
+	(void)pthread_mutex_lock(&volume->telling);
 	volume->on_durable = durable;
 	volume->on_durable_context = context;
+	(void)pthread_mutex_unlock(&volume->telling);
+}
+
+void dgi_volume_tell(struct dgi_volume *volume, uint64_t log_number, dg_status status)
+{
+	(void)pthread_mutex_lock(&volume->telling);
+	if (volume->on_durable)
+		volume->on_durable(volume->on_durable_context, log_number, status);
+	(void)pthread_mutex_unlock(&volume->telling);
 }
