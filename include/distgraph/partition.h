@@ -34,13 +34,15 @@ typedef struct dg_partition_options {
 
 	const char *graph_name; /* NULL: last component of @output */
 	const char *method;	/* "metis" (NULL too), "random" */
-	int64_t n_nodes;	/* 0: rows of the first node feature, else largest id + 1 */
+	/* 0: rows of the first node feature, else largest id + 1; an edge file without any edge is
+	 * then refused as empty unless there is a node feature. */
+	int64_t n_nodes;
 	const dg_partition_data *node_data;
 	size_t n_node_data;
 	const dg_partition_data *edge_data;
 	size_t n_edge_data;
 	uint64_t seed;
-	int force; /* replace an existing @output */
+	int force; /* replace an existing @output that holds a partitioned graph and nothing else */
 
 	dg_progress_fn *progress;
 	void *progress_context;
@@ -58,9 +60,14 @@ typedef struct dg_partition_report {
  * temporary directory beside @output and renamed into place when it is durable: on failure
  * nothing is left, and an existing @output is as it was.
  *
+ * In an edge file the first two columns count; a .npy of shape (2,2) is taken as (E,2). Duplicate
+ * edges and loops are kept. Progress tells the phases "read edges" (bytes), "cut", "relabel" and
+ * "write" (rows). Method metis is METIS in this process: meanwhile SIGTERM makes it give up, and
+ * rand() is drawn from; calls take turns. No partition is left without a node.
+ *
  * Fails with NOTFOUND, INVALID (names file, line or id, what was found and wanted), EXISTS (the
- * output, without @force), RANGE (ids), MISMATCH (rows of a feature), UNSUPPORTED, FULL, IO,
- * CANCELLED, NOMEM.
+ * output, without @force), BUSY (a server has it, with @force), RANGE (ids), MISMATCH (rows of a
+ * feature), UNSUPPORTED (too large for METIS), FULL, DENIED, IO, CANCELLED, NOMEM.
  */
 DG_API dg_status dg_partition(const dg_partition_options *options, dg_partition_report *report,
 			      dg_error *err);
