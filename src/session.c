@@ -274,7 +274,7 @@ void dgi_session_pushed(struct dgi_session *s, struct dgi_push_job *job)
 {
 	struct push *push = (struct push *)job;
 	struct dgi_pushed pushed = { .log_number = job->write.log_number,
-				     .durable = job->write.log_number };
+				     .durable = dgi_volume_durable(s->server->service.volume) };
 	uint8_t encoded[DGI_PUSHED_BYTES];
 
 	s->n_pending--;

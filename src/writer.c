@@ -63,8 +63,7 @@ static struct dgi_push_job *take_applied(struct dgi_writer *writer, uint64_t dur
 	struct dgi_push_job *jobs = NULL, *last = NULL;
 
 	(void)pthread_mutex_lock(&writer->lock);
-	while (writer->first_applied &&
-	       (all || writer->first_applied->write.log_number <= durable)) {
+	while (writer->first_applied && (all || writer->first_applied->write.wait_for <= durable)) {
 		if (!jobs)
 			jobs = writer->first_applied;
 		last = writer->first_applied;
@@ -119,10 +118,10 @@ static void on_durable(void *context, uint64_t log_number, dg_status status)
 
 /* --- Applying --- */
 
-/* Jobs that were applied wait for the disk, in order; the others go back as they are. */
+/* Jobs whose senders wait for the disk wait, in order; the others go back as they are. */
 static void wait_for_disk(struct dgi_writer *writer, struct dgi_push_job *jobs)
 {
-	struct dgi_push_job *refused = NULL, **refused_end = &refused;
+	struct dgi_push_job *ready = NULL, **ready_end = &ready;
 
 	(void)pthread_mutex_lock(&writer->lock);
 	while (jobs) {
@@ -130,9 +129,9 @@ static void wait_for_disk(struct dgi_writer *writer, struct dgi_push_job *jobs)
 
 		jobs = job->next;
 		job->next = NULL;
-		if (job->write.status != DG_OK) {
-			*refused_end = job;
-			refused_end = &job->next;
+		if (job->write.status != DG_OK || job->write.wait_for == 0) {
+			*ready_end = job;
+			ready_end = &job->next;
 			continue;
 		}
 		if (writer->last_applied)
@@ -142,7 +141,7 @@ static void wait_for_disk(struct dgi_writer *writer, struct dgi_push_job *jobs)
 		writer->last_applied = job;
 	}
 	(void)pthread_mutex_unlock(&writer->lock);
-	hand_back(refused);
+	hand_back(ready);
 	/* The journal may have been faster. */
 	hand_back(take_applied(writer, dgi_volume_durable(writer->service->volume), false));
 }

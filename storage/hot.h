@@ -44,8 +44,9 @@ bool dgi_hot_is_writable(const struct dgi_hot *hot, size_t entry, uint32_t *slot
 dg_status dgi_hot_stage(struct dgi_hot *hot, const struct dgi_rows *rows, uint64_t chunk,
 			uint32_t *slot, dg_error *err);
 void dgi_hot_unstage(struct dgi_hot *hot, uint32_t slot);
-/* The table shows a staged slot from now on. @log: of the write that needed it. */
-void dgi_hot_adopt(struct dgi_hot *hot, size_t entry, uint32_t slot, uint64_t log);
+/* The table shows a staged slot from now on. @log: of the write that needed it. @listed: a checkpoint
+ * may write it down; chunks of tensors that live in memory stay hot. */
+void dgi_hot_adopt(struct dgi_hot *hot, size_t entry, uint32_t slot, uint64_t log, bool listed);
 
 /* A frozen chunk. */
 struct dgi_frozen {

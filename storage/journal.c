@@ -54,7 +54,9 @@ struct dgi_journal {
 	pthread_cond_t done;  /* for those who wait for it */
 	struct group forming;
 	struct group committing;
-	bool flush;
+	bool flush;	  /* now */
+	bool flush_later; /* … at this time */
+	struct dgi_deadline flush_at;
 	bool stopping;
 	bool full;	   /* the disk: the group is tried again until there is room */
 	dg_error broken;   /* status other than OK: nothing is committed any more */
@@ -254,10 +256,24 @@ static bool has_trimming(const struct dgi_journal *journal)
 	return list->n - list->first >= 2 && list->blocks[list->first].last_log <= journal->trim_to;
 }
 
+static struct timespec timespec_of(struct dgi_deadline deadline)
+{
+	return (struct timespec){ .tv_sec = deadline.at_ms / 1000,
+				  .tv_nsec = deadline.at_ms % 1000 * 1000000 };
+}
+
 static void wait_for_work(struct dgi_journal *journal)
 {
-	while (!journal->stopping && !journal->flush && !has_trimming(journal))
-		(void)pthread_cond_wait(&journal->work, &journal->lock);
+	while (!journal->stopping && !journal->flush && !has_trimming(journal)) {
+		struct timespec until = timespec_of(journal->flush_at);
+
+		if (!journal->flush_later)
+			(void)pthread_cond_wait(&journal->work, &journal->lock);
+		else if (dgi_deadline_passed(journal->flush_at))
+			journal->flush = true;
+		else
+			(void)pthread_cond_timedwait(&journal->work, &journal->lock, &until);
+	}
 }
 
 /* A moment of patience with a full disk, or less when the journal is to stop. */
@@ -311,7 +327,7 @@ static void commit_once(struct dgi_journal *journal)
 
 		journal->forming = journal->committing;
 		journal->committing = forming;
-		journal->flush = false;
+		journal->flush = journal->flush_later = false;
 		(void)pthread_cond_broadcast(&journal->done);
 	}
 	(void)pthread_mutex_unlock(&journal->lock);
@@ -461,12 +477,6 @@ dg_status dgi_journal_check(struct dgi_journal *journal, size_t bytes, dg_error 
 	return st;
 }
 
-static struct timespec timespec_of(struct dgi_deadline deadline)
-{
-	return (struct timespec){ .tv_sec = deadline.at_ms / 1000,
-				  .tv_nsec = deadline.at_ms % 1000 * 1000000 };
-}
-
 /* Waits until the forming group has room again: until the one before it is done. */
 static dg_status wait_for_group(struct dgi_journal *journal, size_t bytes, dg_error *err)
 {
@@ -503,13 +513,19 @@ dg_status dgi_journal_append(struct dgi_journal *journal, const struct dgi_entry
 	return st;
 }
 
-void dgi_journal_flush(struct dgi_journal *journal)
+void dgi_journal_flush(struct dgi_journal *journal, int within_ms)
 {
+	struct dgi_deadline at = dgi_deadline_in(within_ms);
+
 	(void)pthread_mutex_lock(&journal->lock);
-	if (journal->forming.n_entries) {
+	if (journal->forming.n_entries && within_ms == 0)
 		journal->flush = true;
-		(void)pthread_cond_signal(&journal->work);
+	else if (journal->forming.n_entries &&
+		 (!journal->flush_later || at.at_ms < journal->flush_at.at_ms)) {
+		journal->flush_later = true;
+		journal->flush_at = at;
 	}
+	(void)pthread_cond_signal(&journal->work);
 	(void)pthread_mutex_unlock(&journal->lock);
 }
 

@@ -76,8 +76,9 @@ dg_status dgi_journal_append(struct dgi_journal *journal, const struct dgi_entry
 			     dg_error *err);
 /* Would an entry of @bytes be taken now? Fails as dgi_journal_append() does. */
 dg_status dgi_journal_check(struct dgi_journal *journal, size_t bytes, dg_error *err);
-/* Starts committing what was appended since; call it after the last append of a batch. */
-void dgi_journal_flush(struct dgi_journal *journal);
+/* Starts committing what was appended within @within_ms, 0 being now; call it after the last append
+ * of a batch. */
+void dgi_journal_flush(struct dgi_journal *journal, int within_ms);
 
 /* Every entry up to this one is on disk. */
 uint64_t dgi_journal_durable(struct dgi_journal *journal);

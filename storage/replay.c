@@ -29,7 +29,7 @@ static dg_status replay_row(struct dgi_volume *v, size_t tensor, const struct dg
 		st = dgi_hot_stage(&v->hot, rows, chunk, &slot, err);
 		if (st)
 			return st;
-		dgi_hot_adopt(&v->hot, number, slot, entry->log_number);
+		dgi_hot_adopt(&v->hot, number, slot, entry->log_number, true);
 	}
 	dgi_apply_row(v, tensor, (enum dgi_op)entry->op, number,
 		      dgi_slot_at(v->table.segments, slot) +

@@ -64,7 +64,13 @@ const dg_tensor_info *dgi_volume_tensor(const struct dgi_volume *volume, uint32_
 dg_status dgi_volume_gather(struct dgi_volume *volume, uint32_t tensor, const dg_id *rows, size_t n,
 			    void *out, dg_error *err);
 
-/* One push. @rows and @data are only read; the last four fields are filled in. */
+/*
+ * One push. @rows and @data are only read; the last five fields are filled in.
+ *
+ * When it may be acknowledged depends on the tensor's durability: `commit` once it is on disk;
+ * `interval` at once, and it is on disk within interval_ms; `memory` at once, and at the next start
+ * the tensor is as it was made.
+ */
 struct dgi_write {
 	uint32_t tensor;
 	enum dgi_op op; /* 0: assign */
@@ -78,7 +84,8 @@ struct dgi_write {
 	dg_status status;
 	dg_error error;
 	bool repeat;	     /* applied before: nothing was changed */
-	uint64_t log_number; /* acknowledge once dgi_volume_durable() is here */
+	uint64_t log_number; /* of the push; of a repeat, a later one */
+	uint64_t wait_for;   /* acknowledge once dgi_volume_durable() is here; 0: at once */
 };
 
 /*

@@ -27,6 +27,7 @@ struct push {
 	struct dgi_write *write;
 	size_t tensor; /* its place in the catalogue */
 	const struct dgi_rows *rows;
+	dg_durability durability;
 	int64_t n; /* rows changed, repeats counted */
 	struct dgi_entry entry;
 	struct staged {
@@ -81,6 +82,7 @@ static dg_status check_push(struct push *p, dg_error *err)
 	if (st)
 		return st;
 	p->rows = &c->rows[p->tensor];
+	p->durability = info->durability;
 	p->n = w->fill ? w->rows[1] : (int64_t)w->n;
 	p->entry = (struct dgi_entry){
 		.kind = w->fill ? DGI_ENTRY_FILL : DGI_ENTRY_ROWS,
@@ -232,7 +234,8 @@ static void show_staged(struct push *p, uint64_t log)
 {
 	for (size_t i = 0; i < p->n_staged; i++) {
 		p->volume->staged[p->staged[i].entry] = 0;
-		dgi_hot_adopt(&p->volume->hot, p->staged[i].entry, p->staged[i].slot, log);
+		dgi_hot_adopt(&p->volume->hot, p->staged[i].entry, p->staged[i].slot, log,
+			      p->durability != DG_DURABLE_MEMORY);
 	}
 	p->n_staged = 0;
 }
@@ -266,7 +269,8 @@ static dg_status apply_locked(struct push *p, bool *no_room, dg_error *err)
 	if (st)
 		return st;
 	if (p->write->repeat) {
-		p->write->log_number = log - 1; /* its effect is somewhere up to here */
+		/* Its effect is somewhere up to here. */
+		p->write->log_number = p->write->wait_for = log - 1;
 		return DG_OK;
 	}
 	st = stage_all(p, err);
@@ -274,7 +278,8 @@ static dg_status apply_locked(struct push *p, bool *no_room, dg_error *err)
 	if (st)
 		return st;
 	p->entry.log_number = log;
-	st = dgi_journal_append(v->journal, &p->entry, err);
+	if (p->durability != DG_DURABLE_MEMORY)
+		st = dgi_journal_append(v->journal, &p->entry, err);
 	if (st) {
 		*no_room = st == DG_FULL;
 		unstage_all(p);
@@ -287,8 +292,12 @@ static dg_status apply_locked(struct push *p, bool *no_room, dg_error *err)
 		st = dgi_sessions_set(v->sessions, &p->entry.session, NULL);
 		DGI_ASSERT(st == DG_OK);
 	}
+	/* Numbers are of the journal: a push to memory alone has none of its own. */
+	if (p->durability == DG_DURABLE_MEMORY)
+		log--;
 	atomic_store(&v->log_number, log);
 	p->write->log_number = log;
+	p->write->wait_for = p->durability == DG_DURABLE_COMMIT ? log : 0;
 	return DG_OK;
 }
 
@@ -335,10 +344,23 @@ static void refuse_all(struct dgi_write *writes, size_t n, const dg_error *error
 	}
 }
 
+/* A push whose sender waits is on its way after the batch; another within its interval. */
+static void flush_soon(const struct push *p, bool *flush)
+{
+	if (p->write->status != DG_OK)
+		return;
+	if (p->write->wait_for)
+		*flush = true;
+	else if (p->durability == DG_DURABLE_INTERVAL)
+		dgi_journal_flush(p->volume->journal,
+				  (int)p->volume->tensors.catalogue.infos[p->tensor].interval_ms);
+}
+
 dg_status dgi_volume_apply(struct dgi_volume *volume, struct dgi_write *writes, size_t n,
 			   dg_error *err)
 {
 	struct push push = { .volume = volume };
+	bool flush = false;
 	dg_error error = { 0 };
 	dg_status st = check_volume(volume, &error);
 
@@ -351,11 +373,13 @@ dg_status dgi_volume_apply(struct dgi_volume *volume, struct dgi_write *writes, 
 	for (size_t i = 0; i < n; i++) {
 		push.write = &writes[i];
 		writes[i].error = (dg_error){ 0 };
-		writes[i].log_number = 0;
+		writes[i].log_number = writes[i].wait_for = 0;
 		refuse(&writes[i], apply_push(&push, &writes[i].error));
+		flush_soon(&push, &flush);
 	}
 	free(push.staged);
-	dgi_journal_flush(volume->journal);
+	if (flush)
+		dgi_journal_flush(volume->journal, 0);
 	return DG_OK;
 }
 
@@ -369,8 +393,8 @@ dg_status dgi_volume_write(struct dgi_volume *volume, struct dgi_write *writes, 
 	if (st)
 		return st;
 	for (size_t i = 0; i < n; i++)
-		if (writes[i].status == DG_OK && writes[i].log_number > log)
-			log = writes[i].log_number;
+		if (writes[i].status == DG_OK && writes[i].wait_for > log)
+			log = writes[i].wait_for;
 	if (log == 0)
 		return DG_OK;
 	st = dgi_journal_wait(volume->journal, log, DURABLE_WAIT_MS, &error);

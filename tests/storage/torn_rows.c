@@ -141,6 +141,8 @@ static void write_rows(struct arena *a)
 
 struct torn_rows torn_rows_run(int64_t run_ms, int stop_at_wrong)
 {
+	/* Checkpoints all the time, so that chunks go from hot to clean and back. */
+	const struct dgi_volume_options options = { .writable = true, .checkpoint_bytes = 1 };
 	struct arena a = { .stop_at_wrong = stop_at_wrong };
 	char *dir = tmpdir_new();
 	char *path = tmpdir_path(dir, "part0");
@@ -148,9 +150,7 @@ struct torn_rows torn_rows_run(int64_t run_ms, int stop_at_wrong)
 	dg_error err = { 0 };
 
 	make_store(path);
-	assert_ok(dgi_volume_open(path, &(struct dgi_volume_options){ .writable = true }, &a.volume,
-				  &err),
-		  &err);
+	assert_ok(dgi_volume_open(path, &options, &a.volume, &err), &err);
 	a.deadline = dgi_deadline_in(run_ms);
 	for (int i = 0; i < N_READERS; i++)
 		assert_int_equal(pthread_create(&readers[i], NULL, read_rows, &a), 0);

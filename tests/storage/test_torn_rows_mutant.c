@@ -1,9 +1,9 @@
-/* The same with the check left out (rowcopy.c compiled anew): proof that the test can fail. */
+/* The same with one rule broken (a file of storage/ compiled anew): proof that the test can fail. */
 #include "test.h"
 
 #include "torn_rows.h"
 
-static void without_the_check_rows_are_torn(void **state)
+static void with_a_rule_broken_rows_are_wrong(void **state)
 {
 	struct torn_rows result = torn_rows_run(30000, 1);
 
@@ -16,7 +16,7 @@ static void without_the_check_rows_are_torn(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(without_the_check_rows_are_torn),
+		cmocka_unit_test(with_a_rule_broken_rows_are_wrong),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
