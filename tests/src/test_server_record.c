@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -79,6 +80,7 @@ static pid_t start_holder(const char *dir)
 	if (pid == 0) {
 		struct dgi_lock *lock;
 
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* also when the test fails */
 		if (dgi_lock_take(dir, true, &lock, NULL) != DG_OK || write(ready[1], "x", 1) != 1)
 			_exit(1);
 		(void)pause();
