@@ -51,7 +51,10 @@ DG_API const dg_book *dg_client_book(const dg_client *client);
 DG_API dg_status dg_client_tensors(dg_client *client, const dg_tensor_info **out, size_t *n,
 				   dg_error *err);
 
-/* The tensor meant by @text (see dg_book_find_tensor()). Fails with NOTFOUND, INVALID, …. */
+/*
+ * The tensor meant by @text (see dg_book_find_tensor()), among those last told by
+ * dg_client_tensors(), which is asked first if it never was. Fails with NOTFOUND, INVALID, ….
+ */
 DG_API dg_status dg_client_find(dg_client *client, const char *text, dg_tensor_info *out,
 				dg_error *err);
 

@@ -17,7 +17,10 @@ extern "C" {
 
 typedef struct dg_cluster dg_cluster;
 
-/* Fails with NOTFOUND, INVALID (names the field, what was found, what was wanted), IO, NOMEM. */
+/*
+ * Fails with NOTFOUND, INVALID (names the field, what was found, what was wanted), VERSION, IO,
+ * NOMEM.
+ */
 DG_API dg_status dg_cluster_open(const char *path, dg_cluster **out, dg_error *err);
 DG_API void dg_cluster_close(dg_cluster *cluster);
 
@@ -29,13 +32,16 @@ DG_API const dg_book *dg_cluster_book(const dg_cluster *cluster);
 DG_API const char *dg_cluster_part_path(const dg_cluster *cluster, uint32_t part);
 
 /*
- * The addresses of a partition's server, best first: from @ip_config (a file, or NULL) or
- * DGL_IP_CONFIG; from "address" of the cluster file; else the local default, the Unix socket in
- * the partition's directory. A client on the server's host may also find what is bound in the
- * partition's server.json (@running non-zero: ask it first). Each is "host:port" or "unix:/path".
+ * The addresses of a partition's server, best first and Unix sockets before TCP: from @ip_config (a
+ * file, or NULL) or DGL_IP_CONFIG; from "address" of the cluster file; else the local default, the
+ * Unix socket in the partition's directory. A client on the server's host may also find what is
+ * bound in the partition's server.json (@running non-zero: ask it first). Each is "host:port" or
+ * "unix:/path".
  *
- * Gives an array of *n strings in one block, to be freed by dg_free(). Fails with INVALID (names
- * the file and line), RANGE, NOTFOUND, NOMEM.
+ * Gives an array of *n strings in one block, to be freed by dg_free(). *n is 0 where the local
+ * default depends on the store's UUID, for a path too long for a socket, and no server runs: a
+ * server told no address takes that default. Fails with INVALID (names the file and line), RANGE,
+ * NOTFOUND (no address, and no store here either), NOMEM.
  */
 DG_API dg_status dg_cluster_addresses(const dg_cluster *cluster, uint32_t part,
 				      const char *ip_config, int running, char ***out, size_t *n,
