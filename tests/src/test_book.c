@@ -4,6 +4,7 @@
 #include "book.h"
 #include "bytes.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -236,10 +237,31 @@ static void types_have_a_largest_number(void **state)
 	assert_refused(&spec, "0 node types, want 1 to 4096");
 	spec.n_node_types = DG_NODE_TYPES_MAX + 1;
 	assert_refused(&spec, "4097 node types");
-	spec = worked_example();
+}
+
+static void ranges_have_a_largest_number(void **state)
+{
+	enum { EDGE_TYPES = DGI_BOOK_RANGES_MAX / DG_PARTS_MAX };
+	static char names[EDGE_TYPES][8];
+	static struct dgi_edge_type_spec types[EDGE_TYPES];
+	struct dgi_book_spec spec = worked_example();
+	int64_t *counts = calloc(DGI_BOOK_RANGES_MAX, sizeof *counts);
+
+	(void)state;
+	for (int t = 0; t < EDGE_TYPES; t++) {
+		(void)snprintf(names[t], sizeof names[t], "r%d", t);
+		types[t].relation = names[t];
+	}
 	spec.n_parts = DG_PARTS_MAX;
-	spec.n_edge_types = DGI_BOOK_RANGES_MAX / DG_PARTS_MAX;
-	assert_refused(&spec, "at most 2097152 ranges");
+	spec.n_node_types = 1;
+	spec.edge_types = types;
+	spec.node_counts = counts;
+	spec.edge_counts = counts;
+	spec.n_edge_types = EDGE_TYPES - 1;
+	dgi_book_free(book_of(&spec));
+	spec.n_edge_types++;
+	assert_refused(&spec, "4096 partitions of 513 types, at most 2097152 ranges");
+	free(counts);
 }
 
 static void types_that_cannot_be_are_refused(void **state)
@@ -372,6 +394,7 @@ int main(void)
 		cmocka_unit_test(a_row_outside_the_graph_is_refused),
 		cmocka_unit_test(partitions_have_a_largest_number),
 		cmocka_unit_test(types_have_a_largest_number),
+		cmocka_unit_test(ranges_have_a_largest_number),
 		cmocka_unit_test(types_that_cannot_be_are_refused),
 		cmocka_unit_test(counts_that_cannot_be_are_refused),
 		cmocka_unit_test(a_book_comes_back_from_its_bytes),

@@ -71,7 +71,7 @@ static void stop(uint32_t part)
 /* Partition 1 is served over TCP, the others over Unix sockets. */
 static int set_up(void **state)
 {
-	dg_client_options options = { .timeout_ms = 5000 };
+	dg_client_options options = { .timeout_ms = 60000 };
 
 	(void)state;
 	dir = tmpdir_new();
@@ -150,7 +150,7 @@ static void rows_come_in_the_callers_order(void **state)
 /* Several requests to each partition: rows apart, then side by side. */
 static void a_large_pull_is_right_to_the_last_row(void **state)
 {
-	enum { N = 3500000 };
+	enum { N = 2500000 };
 	dg_tensor_info label = found("label");
 	struct dgi_rng rng = dgi_rng_of(3, 3);
 	dg_id *rows = malloc(N * sizeof *rows);
