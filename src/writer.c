@@ -230,7 +230,7 @@ static void wait_until_durable(struct dgi_writer *writer)
 	(void)pthread_mutex_unlock(&writer->lock);
 	dgi_volume_on_durable(writer->service->volume, NULL, NULL);
 	jobs = take_applied(writer, 0, true);
-	refuse_jobs(jobs, DG_FULL,
+	refuse_jobs(jobs, DG_CLOSED, /* as after a lost connection: it may be there or not */
 		    "the push was applied, but was not on disk when the server ended");
 	hand_back(jobs);
 }
