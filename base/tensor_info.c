@@ -143,6 +143,15 @@ dg_status dgi_tensor_info_check(const dg_tensor_info *info, dg_error *err)
 				"tensor '%s': chunks of %" PRIu32 " pages for rows of %" PRIu32
 				" bytes, want 1 to 256 that hold a row",
 				info->name, info->chunk_pages, info->row_bytes);
+	if (info->chunk_rows < 1 ||
+	    (uint64_t)info->chunk_rows * info->row_bytes > (uint64_t)info->chunk_pages * 4096 - 64)
+		return dgi_fail(err, DG_INVALID,
+				"tensor '%s': %" PRIu32 " rows of %" PRIu32
+				" bytes in a chunk of %" PRIu32 " pages",
+				info->name, info->chunk_rows, info->row_bytes, info->chunk_pages);
+	if (info->group > info->id)
+		return dgi_fail(err, DG_INVALID, "tensor '%s': id %" PRIu32 " in group %" PRIu32,
+				info->name, info->id, info->group);
 	if ((unsigned)info->durability > DG_DURABLE_MEMORY ||
 	    (info->durability != DG_DURABLE_INTERVAL && info->interval_ms != 0))
 		return dgi_fail(err, DG_INVALID,
@@ -170,6 +179,8 @@ size_t dgi_tensor_info_encode(const dg_tensor_info *info, uint8_t out[DGI_TENSOR
 	dgi_write_u32(&w, info->interval_ms);
 	dgi_write_u32(&w, info->flags);
 	dgi_write_u32(&w, info->chunk_pages);
+	dgi_write_u32(&w, info->chunk_rows);
+	dgi_write_u32(&w, info->group);
 	dgi_write_i64(&w, info->n_rows);
 	for (uint32_t i = 0; i < info->rank; i++)
 		dgi_write_i64(&w, info->shape[i]);
@@ -196,6 +207,8 @@ dg_status dgi_tensor_info_decode(const void *data, size_t n, dg_tensor_info *out
 	info.interval_ms = dgi_read_u32(&r);
 	info.flags = dgi_read_u32(&r);
 	info.chunk_pages = dgi_read_u32(&r);
+	info.chunk_rows = dgi_read_u32(&r);
+	info.group = dgi_read_u32(&r);
 	info.n_rows = dgi_read_i64(&r);
 	if (!r.short_read && format != FORMAT)
 		return dgi_fail(err, DG_CORRUPT, "tensor description: format %u, want %d", format,

@@ -27,6 +27,38 @@ static dg_status make_space(struct dgi_catalogue *c, dg_error *err)
 	return DG_OK;
 }
 
+/* Two tensors that are changed together have the same rows, cut alike. */
+static bool go_together(const dg_tensor_info *a, const dg_tensor_info *b)
+{
+	return a->side == b->side && a->type == b->type && a->numbering == b->numbering &&
+	       a->n_rows == b->n_rows && a->chunk_rows == b->chunk_rows &&
+	       a->durability == b->durability;
+}
+
+/* Puts the newest tensor into its group's ring, behind the first. */
+static dg_status join_group(struct dgi_catalogue *c, dg_error *err)
+{
+	const dg_tensor_info *info = &c->infos[c->n - 1];
+	size_t first, n_members = 1;
+
+	c->rows[c->n - 1].next_member = c->n - 1;
+	if (info->group == 0 || info->group == info->id)
+		return DG_OK;
+	if (!dgi_catalogue_find(c, info->group, &first) || c->infos[first].group != info->group ||
+	    !go_together(info, &c->infos[first]))
+		return dgi_fail(err, DG_CORRUPT,
+				"tensor '%s': does not go with the group of tensor %" PRIu32,
+				info->name, info->group);
+	for (size_t m = c->rows[first].next_member; m != first; m = c->rows[m].next_member)
+		n_members++;
+	if (n_members == DGI_GROUP_MAX)
+		return dgi_fail(err, DG_CORRUPT, "tensor '%s': more than %d tensors in a group",
+				info->name, DGI_GROUP_MAX);
+	c->rows[c->n - 1].next_member = c->rows[first].next_member;
+	c->rows[first].next_member = c->n - 1;
+	return DG_OK;
+}
+
 dg_status dgi_catalogue_add_tensor(struct dgi_catalogue *c, const struct dgi_key *key,
 				   const dg_tensor_info *info, uint64_t file_bytes, dg_error *err)
 {
@@ -53,7 +85,7 @@ dg_status dgi_catalogue_add_tensor(struct dgi_catalogue *c, const struct dgi_key
 	c->rows[c->n++] = rows;
 	c->n_chunks += rows.cut.n_chunks;
 	c->pages += rows.cut.n_chunks * info->chunk_pages;
-	return DG_OK;
+	return join_group(c, err);
 }
 
 static dg_status fail_chunk(const struct dgi_catalogue *c, size_t tensor, uint64_t chunk,
@@ -162,4 +194,19 @@ bool dgi_catalogue_find(const struct dgi_catalogue *c, uint32_t tensor, size_t *
 	}
 	*index = low;
 	return low < c->n && c->infos[low].id == tensor;
+}
+
+size_t dgi_catalogue_of_entry(const struct dgi_catalogue *c, size_t entry)
+{
+	size_t low = 0, high = c->n;
+
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+
+		if (c->rows[middle].first_entry <= entry)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
 }

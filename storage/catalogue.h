@@ -9,6 +9,8 @@
 
 #include <stdbool.h>
 
+#define DGI_GROUP_MAX 8 /* tensors of a row group */
+
 /* Zero is an empty one. */
 struct dgi_catalogue {
 	dg_tensor_info *infos; /* ascending by id */
@@ -37,5 +39,7 @@ void dgi_catalogue_clear(struct dgi_catalogue *c);
 
 /* Sets *@index; false where there is no such tensor. */
 bool dgi_catalogue_find(const struct dgi_catalogue *c, uint32_t tensor, size_t *index);
+/* The tensor whose chunk stands at a table entry, as an index. */
+size_t dgi_catalogue_of_entry(const struct dgi_catalogue *c, size_t entry);
 
 #endif

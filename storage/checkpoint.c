@@ -60,21 +60,11 @@ struct slice {
 	uint64_t log; /* of its images */
 };
 
-/* The tensor whose chunk stands at a table entry. */
 static const struct dgi_rows *rows_of(const struct dgi_volume *v, size_t entry)
 {
 	const struct dgi_catalogue *c = &v->tensors.catalogue;
-	size_t low = 0, high = c->n;
 
-	while (high - low > 1) {
-		size_t middle = low + (high - low) / 2;
-
-		if (c->rows[middle].first_entry <= entry)
-			low = middle;
-		else
-			high = middle;
-	}
-	return &c->rows[low];
+	return &c->rows[dgi_catalogue_of_entry(c, entry)];
 }
 
 static dg_status write_image(struct dgi_volume *v, const struct dgi_frozen *frozen, uint64_t log,
@@ -294,9 +284,20 @@ static uint64_t threshold(const struct dgi_volume *v)
 	return bytes < quota ? bytes : quota;
 }
 
-static bool is_due(const struct dgi_volume *v)
+/* Is there a hot chunk to be written down? */
+static bool has_hot(struct dgi_volume *v)
 {
-	return dgi_hot_count(&v->hot) > 0 && dgi_journal_bytes(v->journal) >= threshold(v);
+	bool has;
+
+	dgi_table_lock(&v->table);
+	has = dgi_hot_oldest(&v->hot) != UINT64_MAX;
+	dgi_table_unlock(&v->table);
+	return has;
+}
+
+static bool is_due(struct dgi_volume *v)
+{
+	return dgi_journal_bytes(v->journal) >= threshold(v) && has_hot(v);
 }
 
 static void write_mark(struct dgi_volume *v, bool clean)
@@ -366,7 +367,7 @@ static void *run_checkpoints(void *argument)
 			marked_ms = dgi_now_ms();
 			write_mark(v, false);
 		}
-		if (v->broken || (stop && dgi_hot_oldest(&v->hot) == UINT64_MAX))
+		if (v->broken || (stop && !has_hot(v)))
 			break;
 		if (!due && !stop && !is_due(v))
 			continue;
@@ -451,7 +452,7 @@ void dgi_checkpoint_stop(struct dgi_volume *volume)
 	(void)pthread_mutex_unlock(&c->lock);
 	(void)pthread_join(c->thread, NULL);
 	c->has_thread = false;
-	clean = !volume->broken && dgi_hot_oldest(&volume->hot) == UINT64_MAX;
+	clean = !volume->broken && !has_hot(volume);
 	if (!volume->broken)
 		write_mark(volume, clean);
 	(void)pthread_cond_destroy(&c->work);

@@ -33,7 +33,7 @@ struct dgi_cut dgi_cut_of(const dg_tensor_info *info)
 {
 	struct dgi_cut cut = {
 		.row_bytes = info->row_bytes,
-		.chunk_rows = room_of(info->chunk_pages) / info->row_bytes,
+		.chunk_rows = info->chunk_rows,
 		.value_bytes = (uint32_t)dgi_value_bytes_of_pages(info->chunk_pages),
 		.n_rows = info->n_rows,
 	};
@@ -59,6 +59,16 @@ static uint32_t pages_for(uint32_t row_bytes, uint32_t rows)
 	uint64_t pages = (bytes + DGI_PAGE_BYTES - 1) / DGI_PAGE_BYTES;
 
 	return pages > DGI_CHUNK_PAGES_MAX ? DGI_CHUNK_PAGES_MAX + 1 : (uint32_t)pages;
+}
+
+uint32_t dgi_chunk_rows_of(uint32_t pages, uint32_t row_bytes)
+{
+	return room_of(pages) / row_bytes;
+}
+
+uint32_t dgi_chunk_pages_of(uint32_t rows, uint32_t row_bytes)
+{
+	return pages_for(row_bytes, rows);
 }
 
 uint32_t dgi_chunk_pages_default(uint32_t row_bytes, int64_t n_rows)

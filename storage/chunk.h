@@ -53,6 +53,11 @@ uint32_t dgi_cut_rows(const struct dgi_cut *cut, uint64_t chunk);
  */
 uint32_t dgi_chunk_pages_default(uint32_t row_bytes, int64_t n_rows);
 
+/* Rows that a chunk of @pages holds; and the pages that hold @rows, more than DGI_CHUNK_PAGES_MAX
+ * where none do. */
+uint32_t dgi_chunk_rows_of(uint32_t pages, uint32_t row_bytes);
+uint32_t dgi_chunk_pages_of(uint32_t rows, uint32_t row_bytes);
+
 /* Bytes of a value that fills @pages overflow pages exactly. */
 static inline size_t dgi_value_bytes_of_pages(size_t pages)
 {

@@ -1,18 +1,14 @@
 /* hot.c -- which chunks are hot: staging, adopting, freezing, settling. */
 #include "hot.h"
 
-#include "check.h"
-#include "fail.h"
-
-#include <stdlib.h>
-#include <string.h>
-
-dg_status dgi_hot_open(struct dgi_hot *hot, struct dgi_table *table, uint64_t budget_bytes,
-		       dg_error *err)
+dg_status dgi_hot_open(struct dgi_hot *hot, struct dgi_table *table,
+		       const struct dgi_catalogue *catalogue, uint64_t budget_bytes, dg_error *err)
 {
 	dg_status st;
 
-	*hot = (struct dgi_hot){ .table = table };
+	*hot = (struct dgi_hot){
+		.table = table, .catalogue = catalogue, .oldest = DGI_NO_SLOT, .newest = DGI_NO_SLOT
+	};
 	st = dgi_slots_new(budget_bytes, &hot->slots, err);
 	if (!st)
 		table->segments = dgi_slots_segments(hot->slots);
@@ -22,7 +18,6 @@ dg_status dgi_hot_open(struct dgi_hot *hot, struct dgi_table *table, uint64_t bu
 void dgi_hot_close(struct dgi_hot *hot)
 {
 	dgi_slots_free(hot->slots);
-	free(hot->list);
 	*hot = (struct dgi_hot){ 0 };
 }
 
@@ -31,28 +26,49 @@ static uint64_t slot_bytes(const struct dgi_hot *hot, uint32_t slot)
 	return dgi_slots_bytes(hot->slots, slot);
 }
 
-static dg_status reserve_place(struct dgi_hot *hot, dg_error *err)
-{
-	size_t live = hot->n - hot->first;
-	size_t capacity = hot->capacity ? hot->capacity * 2 : 256;
-	uint32_t *list;
+/* --- The list --- */
 
-	/* Frozen chunks keep a place in front, so that thawing cannot fail. */
-	if (hot->first > hot->capacity / 2 && hot->first > hot->n_frozen) {
-		memmove(hot->list + hot->n_frozen, hot->list + hot->first,
-			live * sizeof *hot->list);
-		hot->first = hot->n_frozen;
-		hot->n = hot->first + live;
-	}
-	if (hot->n + hot->n_staged < hot->capacity)
-		return DG_OK;
-	list = realloc(hot->list, capacity * sizeof *list);
-	if (!list)
-		return dgi_fail_memory(err, "hot chunks");
-	hot->list = list;
-	hot->capacity = capacity;
-	return DG_OK;
+static void list_append(struct dgi_hot *hot, uint32_t slot)
+{
+	struct dgi_slot_note *note = dgi_slots_note(hot->slots, slot);
+
+	note->before = hot->newest;
+	note->next = DGI_NO_SLOT;
+	if (hot->newest == DGI_NO_SLOT)
+		hot->oldest = slot;
+	else
+		dgi_slots_note(hot->slots, hot->newest)->next = slot;
+	hot->newest = slot;
 }
+
+static void list_put_first(struct dgi_hot *hot, uint32_t slot)
+{
+	struct dgi_slot_note *note = dgi_slots_note(hot->slots, slot);
+
+	note->before = DGI_NO_SLOT;
+	note->next = hot->oldest;
+	if (hot->oldest == DGI_NO_SLOT)
+		hot->newest = slot;
+	else
+		dgi_slots_note(hot->slots, hot->oldest)->before = slot;
+	hot->oldest = slot;
+}
+
+static void list_remove(struct dgi_hot *hot, uint32_t slot)
+{
+	const struct dgi_slot_note *note = dgi_slots_note(hot->slots, slot);
+
+	if (note->before == DGI_NO_SLOT)
+		hot->oldest = note->next;
+	else
+		dgi_slots_note(hot->slots, note->before)->next = note->next;
+	if (note->next == DGI_NO_SLOT)
+		hot->newest = note->before;
+	else
+		dgi_slots_note(hot->slots, note->next)->before = note->before;
+}
+
+/* --- Staging --- */
 
 bool dgi_hot_is_writable(const struct dgi_hot *hot, size_t entry, uint32_t *slot)
 {
@@ -68,13 +84,10 @@ dg_status dgi_hot_stage(struct dgi_hot *hot, const struct dgi_rows *rows, uint64
 	dg_status st = dgi_rows_verify(hot->table, rows, chunk, err);
 
 	if (!st)
-		st = reserve_place(hot, err);
-	if (!st)
 		st = dgi_slots_take(hot->slots, pages, slot, err);
 	if (st)
 		return st;
 	dgi_rows_copy_chunk(hot->table, rows, chunk, dgi_slot_at(hot->table->segments, *slot));
-	hot->n_staged++;
 	hot->bytes += slot_bytes(hot, *slot);
 	return DG_OK;
 }
@@ -87,7 +100,6 @@ static void give(struct dgi_hot *hot, uint32_t slot)
 
 void dgi_hot_unstage(struct dgi_hot *hot, uint32_t slot)
 {
-	hot->n_staged--;
 	give(hot, slot);
 }
 
@@ -95,19 +107,54 @@ void dgi_hot_adopt(struct dgi_hot *hot, size_t entry, uint32_t slot, uint64_t lo
 {
 	struct dgi_slot_note *note = dgi_slots_note(hot->slots, slot);
 
-	DGI_ASSERT(hot->n < hot->capacity && hot->n_staged > 0);
-	hot->n_staged--;
 	*note = (struct dgi_slot_note){ .entry = entry, .first_log = log };
 	if (listed)
-		hot->list[hot->n++] = slot;
+		list_append(hot, slot);
 	dgi_table_set_hot(hot->table, entry, slot);
 }
 
+/* --- Freezing --- */
+
 uint64_t dgi_hot_oldest(const struct dgi_hot *hot)
 {
-	if (hot->first == hot->n)
+	if (hot->oldest == DGI_NO_SLOT)
 		return UINT64_MAX;
-	return dgi_slots_note(hot->slots, hot->list[hot->first])->first_log;
+	return dgi_slots_note(hot->slots, hot->oldest)->first_log;
+}
+
+static void freeze(struct dgi_hot *hot, uint32_t slot, struct dgi_frozen *out)
+{
+	struct dgi_slot_note *note = dgi_slots_note(hot->slots, slot);
+
+	list_remove(hot, slot);
+	note->frozen = true;
+	*out = (struct dgi_frozen){ .entry = note->entry, .slot = slot };
+#ifdef DGI_HOT_GIVE_EARLY /* a test shows that the slot must wait for the table */
+	dgi_slots_give(hot->slots, slot);
+#endif
+}
+
+/* Freezes the oldest chunk, and those of its group that hold the same rows. Returns how many. */
+static size_t freeze_group(struct dgi_hot *hot, struct dgi_frozen *out)
+{
+	const struct dgi_catalogue *c = hot->catalogue;
+	const struct dgi_slot_note *note = dgi_slots_note(hot->slots, hot->oldest);
+	const uint64_t first_log = note->first_log;
+	const size_t tensor = dgi_catalogue_of_entry(c, note->entry);
+	const uint64_t chunk = note->entry - c->rows[tensor].first_entry;
+	size_t n = 0;
+
+	freeze(hot, hot->oldest, &out[n++]);
+	for (size_t m = c->rows[tensor].next_member; m != tensor; m = c->rows[m].next_member) {
+		uint32_t slot;
+
+		if (!dgi_hot_is_writable(hot, c->rows[m].first_entry + chunk, &slot))
+			continue;
+		/* As old as the first of them, so that the list stays in order if they thaw. */
+		dgi_slots_note(hot->slots, slot)->first_log = first_log;
+		freeze(hot, slot, &out[n++]);
+	}
+	return n;
 }
 
 size_t dgi_hot_freeze(struct dgi_hot *hot, uint64_t log, uint64_t bytes_max, size_t n_max,
@@ -116,20 +163,12 @@ size_t dgi_hot_freeze(struct dgi_hot *hot, uint64_t log, uint64_t bytes_max, siz
 	uint64_t bytes = 0;
 	size_t n = 0;
 
-	while (n < n_max && dgi_hot_oldest(hot) <= log) {
-		uint32_t slot = hot->list[hot->first];
-		struct dgi_slot_note *note = dgi_slots_note(hot->slots, slot);
+	while (n + DGI_GROUP_MAX <= n_max && bytes < bytes_max && dgi_hot_oldest(hot) <= log) {
+		size_t more = freeze_group(hot, out + n);
 
-		bytes += slot_bytes(hot, slot);
-		if (n && bytes > bytes_max)
-			break;
-		note->frozen = true;
-		out[n++] = (struct dgi_frozen){ .entry = note->entry, .slot = slot };
-		hot->first++;
-		hot->n_frozen++;
-#ifdef DGI_HOT_GIVE_EARLY /* a test shows that the slot must wait for the table */
-		dgi_slots_give(hot->slots, slot);
-#endif
+		for (size_t i = n; i < n + more; i++)
+			bytes += slot_bytes(hot, out[i].slot);
+		n += more;
 	}
 	return n;
 }
@@ -154,7 +193,6 @@ void dgi_hot_settle(struct dgi_hot *hot, const struct dgi_frozen *frozen,
 		dgi_table_set_clean(hot->table, image);
 	else
 		dgi_table_set_log(hot->table, image->entry, image->log);
-	hot->n_frozen--;
 #ifndef DGI_HOT_GIVE_EARLY
 	give(hot, frozen->slot);
 #endif
@@ -162,12 +200,10 @@ void dgi_hot_settle(struct dgi_hot *hot, const struct dgi_frozen *frozen,
 
 void dgi_hot_thaw(struct dgi_hot *hot, const struct dgi_frozen *frozen)
 {
-	hot->n_frozen--;
 	if (!is_shown(hot, frozen)) {
 		give(hot, frozen->slot);
 		return;
 	}
 	dgi_slots_note(hot->slots, frozen->slot)->frozen = false;
-	DGI_ASSERT(hot->first > 0);
-	hot->list[--hot->first] = frozen->slot;
+	list_put_first(hot, frozen->slot);
 }

@@ -7,30 +7,30 @@
  *
  * The hot chunks stand in a list in the order in which they became hot, so that a checkpoint takes
  * the oldest first and knows which journal entries it has made unnecessary. A frozen slot belongs
- * to the checkpoint until it settles it.
+ * to the checkpoint until it settles it. Chunks of a row group that hold the same rows are frozen
+ * together, because replay of a step reads them all.
  *
  * Threads: one at a time, holding the table's lock, except where told.
  */
 #ifndef DGI_HOT_H
 #define DGI_HOT_H
 
-#include "rowcopy.h"
+#include "catalogue.h"
+
+#define DGI_NO_SLOT UINT32_MAX
 
 struct dgi_hot {
 	struct dgi_slots *slots;
 	struct dgi_table *table;
-	uint32_t *list; /* [first, n): slots that the table shows and that are not frozen */
-	size_t first;
-	size_t n;
-	size_t capacity;
-	size_t n_staged;	/* slots taken and not yet shown */
-	size_t n_frozen;	/* frozen and not yet settled */
+	const struct dgi_catalogue *catalogue;
+	uint32_t oldest,
+		newest; /* of the list: slots that the table shows and that are not frozen */
 	_Atomic uint64_t bytes; /* of slots in use, frozen ones included; any thread */
 };
 
 /* @budget_bytes: what hot chunks may take. Fails with NOMEM. */
-dg_status dgi_hot_open(struct dgi_hot *hot, struct dgi_table *table, uint64_t budget_bytes,
-		       dg_error *err);
+dg_status dgi_hot_open(struct dgi_hot *hot, struct dgi_table *table,
+		       const struct dgi_catalogue *catalogue, uint64_t budget_bytes, dg_error *err);
 /* Accepts a zero one. */
 void dgi_hot_close(struct dgi_hot *hot);
 
@@ -38,8 +38,8 @@ void dgi_hot_close(struct dgi_hot *hot);
 bool dgi_hot_is_writable(const struct dgi_hot *hot, size_t entry, uint32_t *slot);
 
 /*
- * A copy of the current rows of a chunk, verified, in a slot that nobody sees yet. Makes room in the
- * list for it as well. Fails with FULL (the budget), CORRUPT, NOMEM, IO.
+ * A copy of the current rows of a chunk, verified, in a slot that nobody sees yet. Fails with FULL
+ * (the budget), CORRUPT, NOMEM, IO.
  */
 dg_status dgi_hot_stage(struct dgi_hot *hot, const struct dgi_rows *rows, uint64_t chunk,
 			uint32_t *slot, dg_error *err);
@@ -55,8 +55,9 @@ struct dgi_frozen {
 };
 
 /*
- * Freezes the oldest hot chunks that became so by a write numbered at most @log: up to @n_max, and up
- * to @bytes_max bytes but at least one. Returns how many.
+ * Freezes the oldest hot chunks that became so by a write numbered at most @log, with those of their
+ * groups: up to @n_max, and about @bytes_max bytes, but at least one. Returns how many. @n_max is at
+ * least the tensors of a group.
  */
 size_t dgi_hot_freeze(struct dgi_hot *hot, uint64_t log, uint64_t bytes_max, size_t n_max,
 		      struct dgi_frozen *out);
@@ -65,12 +66,6 @@ void dgi_hot_settle(struct dgi_hot *hot, const struct dgi_frozen *frozen,
 		    const struct dgi_image *image);
 /* It could not be written: hot again, unless a write has copied it meanwhile. Last frozen first. */
 void dgi_hot_thaw(struct dgi_hot *hot, const struct dgi_frozen *frozen);
-
-/* Chunks that are hot and not frozen. */
-static inline size_t dgi_hot_count(const struct dgi_hot *hot)
-{
-	return hot->n - hot->first;
-}
 
 /* Number of the write that made the oldest of them hot; UINT64_MAX where there is none. */
 uint64_t dgi_hot_oldest(const struct dgi_hot *hot);

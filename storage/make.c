@@ -380,6 +380,30 @@ static dg_status make_chunk(struct dgi_volume_maker *m, uint32_t tensor, const s
 	return DG_OK;
 }
 
+/* Pages and rows of a chunk, where they are not chosen; members of a group are cut alike. */
+static dg_status choose_cut(const struct dgi_volume_maker *m, dg_tensor_info *info, dg_error *err)
+{
+	const dg_tensor_info *first = NULL;
+
+	for (size_t i = 0; i < m->n_infos && info->group; i++)
+		if (m->infos[i].id == info->group)
+			first = &m->infos[i];
+	if (first) {
+		info->chunk_rows = first->chunk_rows;
+		info->chunk_pages = dgi_chunk_pages_of(info->chunk_rows, info->row_bytes);
+		return DG_OK;
+	}
+	if (info->group && info->group != info->id)
+		return dgi_fail(err, DG_INVALID,
+				"tensor '%s': no tensor %" PRIu32 " to be grouped with", info->name,
+				info->group);
+	if (info->chunk_pages == 0)
+		info->chunk_pages = dgi_chunk_pages_default(info->row_bytes, info->n_rows);
+	if (info->chunk_rows == 0 && info->chunk_pages <= DGI_CHUNK_PAGES_MAX)
+		info->chunk_rows = dgi_chunk_rows_of(info->chunk_pages, info->row_bytes);
+	return DG_OK;
+}
+
 dg_status dgi_volume_maker_tensor(struct dgi_volume_maker *maker, const dg_tensor_info *info,
 				  dgi_fill_fn *fill, void *context, dg_error *err)
 {
@@ -387,8 +411,8 @@ dg_status dgi_volume_maker_tensor(struct dgi_volume_maker *maker, const dg_tenso
 	struct dgi_cut cut;
 	dg_status st = dgi_tensor_info_set_row_bytes(&full, err);
 
-	if (!st && full.chunk_pages == 0)
-		full.chunk_pages = dgi_chunk_pages_default(full.row_bytes, full.n_rows);
+	if (!st)
+		st = choose_cut(maker, &full, err);
 	if (!st)
 		st = remember_tensor(maker, &full, err);
 	if (!st)

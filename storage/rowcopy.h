@@ -94,6 +94,7 @@ uint64_t dgi_table_log(const struct dgi_table *table, size_t entry);
 struct dgi_rows {
 	uint32_t tensor;
 	size_t first_entry; /* of chunk 0; the others follow */
+	size_t next_member; /* of its group, in the catalogue, in a ring; itself where it has none */
 	struct dgi_cut cut;
 };
 

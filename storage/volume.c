@@ -144,7 +144,7 @@ static dg_status replay(struct dgi_volume *v, dg_error *err)
 	v->log_number = v->tensors.log;
 	if (!v->options.writable && !v->journal_map.n)
 		return DG_OK;
-	st = dgi_hot_open(&v->hot, &v->table, UINT64_MAX, err);
+	st = dgi_hot_open(&v->hot, &v->table, &v->tensors.catalogue, UINT64_MAX, err);
 	if (!st && v->journal_map.n)
 		st = dgi_volume_replay(v, dgi_map_at(&v->journal_map, 0), err);
 	if (st)

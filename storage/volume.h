@@ -149,7 +149,7 @@ dg_status dgi_volume_maker_array(struct dgi_volume_maker *maker, uint16_t etype,
 				 dg_error *err);
 /*
  * Adds a tensor with info->n_rows rows, fetched chunk by chunk; info->id ascends from call to
- * call; chunk_pages 0 chooses by row size (dgi_chunk_pages_default()).
+ * call. chunk_pages and chunk_rows 0: chosen by row size, or as in the group's first tensor.
  */
 dg_status dgi_volume_maker_tensor(struct dgi_volume_maker *maker, const dg_tensor_info *info,
 				  dgi_fill_fn *fill, void *context, dg_error *err);

@@ -97,6 +97,11 @@ typedef struct dg_tensor_info {
 	int64_t n_rows;		    /* in this partition (store) or in the graph (client) */
 	uint32_t row_bytes;	    /* product of shape times element bytes */
 	uint32_t chunk_pages;	    /* 4 KiB pages of a chunk */
+	uint32_t chunk_rows;	    /* rows of every chunk but the last */
+	/* Tensors that are changed together, such as an embedding and its optimizer state, form a
+	 * *row group*: id of the first of them, which is below the others; 0: none. They have the same
+	 * rows, cut alike. */
+	uint32_t group;
 	dg_durability durability;
 	uint32_t interval_ms; /* DG_DURABLE_INTERVAL only, else 0 */
 	uint32_t flags;	      /* DG_TENSOR_* */

@@ -16,6 +16,7 @@ static dg_tensor_info feat(void)
 		.n_rows = 34,
 		.row_bytes = 128,
 		.chunk_pages = 16,
+		.chunk_rows = 511,
 	};
 
 	return info;
@@ -35,6 +36,7 @@ static void a_description_comes_back_whole(void **state)
 	info.durability = DG_DURABLE_INTERVAL;
 	info.interval_ms = 250;
 	info.flags = DG_TENSOR_SYSTEM;
+	info.group = 2;
 	n = dgi_tensor_info_encode(&info, data);
 	memset(&back, 0, sizeof back);
 	assert_ok(dgi_tensor_info_decode(data, n, &back, &used, &err), &err);
@@ -63,6 +65,7 @@ static void a_row_has_a_largest_size(void **state)
 	info.dtype = DG_UINT8;
 	info.rank = 1;
 	info.chunk_pages = 256;
+	info.chunk_rows = 1;
 	info.shape[0] = DG_ROW_BYTES_MAX;
 	assert_ok(dgi_tensor_info_set_row_bytes(&info, &err), &err);
 	assert_ok(dgi_tensor_info_check(&info, &err), &err);
@@ -111,12 +114,29 @@ static void dtypes_have_names_and_sizes(void **state)
 	assert_fails(dg_dtype_parse("float", &dtype, &err), DG_INVALID, &err, "want one of");
 }
 
+static void rows_of_a_chunk_fit_its_pages(void **state)
+{
+	dg_tensor_info info = feat();
+	dg_error err = { 0 };
+
+	(void)state;
+	assert_ok(dgi_tensor_info_check(&info, &err), &err);
+	info.chunk_rows = 512;
+	assert_fails(dgi_tensor_info_check(&info, &err), DG_INVALID, &err, "512 rows of 128 bytes");
+	info.chunk_rows = 0;
+	assert_int_equal(dgi_tensor_info_check(&info, &err), DG_INVALID);
+	info.chunk_rows = 1;
+	info.group = 4;
+	assert_fails(dgi_tensor_info_check(&info, &err), DG_INVALID, &err, "id 3 in group 4");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_description_comes_back_whole),
 		cmocka_unit_test(a_description_cut_anywhere_is_refused),
 		cmocka_unit_test(a_row_has_a_largest_size),
+		cmocka_unit_test(rows_of_a_chunk_fit_its_pages),
 		cmocka_unit_test(names_are_utf8_without_control_characters),
 		cmocka_unit_test(dtypes_have_names_and_sizes),
 	};

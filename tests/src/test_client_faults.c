@@ -39,7 +39,8 @@ static void set_tensor(size_t i, const char *name, uint32_t row_bytes)
 				       .shape = { row_bytes },
 				       .row_bytes = row_bytes,
 				       .n_rows = 10,
-				       .chunk_pages = 64 };
+				       .chunk_pages = 64,
+				       .chunk_rows = 1 };
 	memcpy(tensors[i].name, name, strlen(name) + 1);
 }
 

@@ -60,6 +60,7 @@ static dg_tensor_info bytes_tensor(int64_t row_bytes, uint32_t pages, int64_t n_
 		.n_rows = n_rows,
 		.row_bytes = (uint32_t)row_bytes,
 		.chunk_pages = pages,
+		.chunk_rows = (uint32_t)(((int64_t)pages * 4096 - 64) / row_bytes),
 	};
 	dg_error err = { 0 };
 

@@ -139,6 +139,7 @@ static void the_tensor_is_as_described(void **state)
 	assert_int_equal(info.shape[0], 2);
 	assert_int_equal(info.n_rows, 3);
 	assert_int_equal(info.chunk_pages, 1);
+	assert_int_equal(info.chunk_rows, 504);
 }
 
 static void the_chunk_is_as_described(void **state)
