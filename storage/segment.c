@@ -82,6 +82,11 @@ struct dgi_segment_layout dgi_segment_layout_of(uint64_t payload_bytes)
 	return layout;
 }
 
+uint64_t dgi_segment_sum(const void *data, size_t n, uint64_t seed, size_t piece)
+{
+	return XXH3_64bits_withSeed(data, n, seed + piece);
+}
+
 static uint64_t sum_of_piece(const uint8_t *value, const struct dgi_segment_layout *layout,
 			     uint64_t seed, size_t piece)
 {
@@ -90,7 +95,7 @@ static uint64_t sum_of_piece(const uint8_t *value, const struct dgi_segment_layo
 
 	if (n > DGI_SEGMENT_PIECE_BYTES)
 		n = DGI_SEGMENT_PIECE_BYTES;
-	return XXH3_64bits_withSeed(value + DGI_RECORD_HEADER_BYTES + at, n, seed + piece);
+	return dgi_segment_sum(value + DGI_RECORD_HEADER_BYTES + at, n, seed, piece);
 }
 
 void dgi_segment_seal(uint8_t *value, const struct dgi_segment_layout *layout, const dg_uuid *uuid,

@@ -56,6 +56,9 @@ dg_status dgi_segment_read(const uint8_t *value, const struct dgi_segment_layout
 			   const dg_uuid *uuid, const struct dgi_key *key, uint64_t elements,
 			   uint64_t *seed, dg_error *err);
 
+/* The sum of MiB number @piece of a payload, whose @n bytes are at @data. */
+uint64_t dgi_segment_sum(const void *data, size_t n, uint64_t seed, size_t piece);
+
 /* Does MiB number @piece of the payload match its sum? */
 bool dgi_segment_piece_holds(const uint8_t *value, const struct dgi_segment_layout *layout,
 			     uint64_t seed, size_t piece);

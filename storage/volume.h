@@ -121,10 +121,6 @@ dg_status dgi_volume_array(const struct dgi_volume *volume, uint16_t etype, uint
 dg_status dgi_volume_array_read(struct dgi_volume *volume, uint16_t etype, uint8_t kind,
 				int64_t first, int64_t n, void *out, dg_error *err);
 
-/* See dg_store_check(); what needs the book is checked by the caller. */
-dg_status dgi_volume_check(const char *path, bool deep, dg_finding_fn *found, void *context,
-			   dg_check_report *report, dg_error *err);
-
 /* --- Making one --- */
 
 struct dgi_volume_maker;

@@ -1,0 +1,403 @@
+/*
+ * check.c -- look over a store: what dgi_volume_check() finds in its files, and whether that is a
+ * partition of the graph in its book.
+ */
+#include "book.h"
+#include "fail.h"
+#include "volume_check.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ALL_ARRAYS (1U << DG_GRAPH_INDPTR | 1U << DG_GRAPH_INDICES | 1U << DG_GRAPH_OUT_DEGREES)
+
+/* The partition's share of one edge type. */
+struct share {
+	int64_t n_edges; /* owned, and in the whole graph */
+	int64_t n_edges_all;
+	int64_t n_destinations; /* owned */
+	int64_t n_sources_all;	/* in the whole graph */
+	dg_id first_source;	/* owned: [first, end) */
+	dg_id end_source;
+};
+
+/* The array whose elements are coming. */
+struct stream {
+	uint16_t etype;
+	uint8_t kind;	/* 0: none */
+	int64_t next;	/* index of the element expected next */
+	bool gap;	/* some were damaged */
+	bool told;	/* one violation is enough */
+	int64_t before; /* INDPTR: the element before */
+	int64_t sum;	/* OUT_DEGREES */
+};
+
+struct checking {
+	dg_finding_fn *found;
+	void *found_context;
+	dg_check_report *report;
+	dg_book *book; /* NULL: none that can be used */
+	uint32_t part;
+	uint8_t *arrays; /* per edge type: bits of the arrays that are there */
+	uint8_t *dtypes; /* per edge type and array: dg_dtype of what is there and right, else 0 */
+	struct stream stream;
+	/* Of the edge type at hand: owned edges from owned sources; -1: not counted. */
+	int64_t n_inner;
+	bool no_memory;
+};
+
+/* --- Names and findings --- */
+
+static const char *array_name(uint8_t kind)
+{
+	switch (kind) {
+	case DG_GRAPH_INDPTR:
+		return "indptr";
+	case DG_GRAPH_INDICES:
+		return "indices";
+	case DG_GRAPH_OUT_DEGREES:
+		return "out-degrees";
+	default:
+		return "unknown array";
+	}
+}
+
+static void name_array(void *context, uint16_t etype, uint8_t kind, char out[DG_KEY_TEXT_BYTES])
+{
+	const struct checking *c = context;
+	dg_edge_type type = { 0 };
+
+	if (c->book)
+		type = dg_book_edge_type(c->book, etype);
+	if (type.relation)
+		(void)snprintf(out, DG_KEY_TEXT_BYTES, "%s:%s:%s %s", type.src, type.relation,
+			       type.dst, array_name(kind));
+	else
+		(void)snprintf(out, DG_KEY_TEXT_BYTES, "edge type %u %s", etype, array_name(kind));
+}
+
+static bool has_type(const struct checking *c, const dg_tensor_info *tensor)
+{
+	return c->book && dgi_book_starts(c->book, tensor->side, tensor->type, tensor->numbering);
+}
+
+static void name_tensor(void *context, const dg_tensor_info *tensor, char out[DG_KEY_TEXT_BYTES])
+{
+	const struct checking *c = context;
+
+	if (has_type(c, tensor))
+		dg_book_tensor_key(c->book, tensor, out);
+	else
+		(void)snprintf(out, DG_KEY_TEXT_BYTES, "%s '%s' of type %u",
+			       tensor->side == DG_NODE ? "node tensor" : "edge tensor",
+			       tensor->name, tensor->type);
+}
+
+static void tell(struct checking *c, const char *file, const char *where, const dg_error *what)
+{
+	dg_finding finding = { .status = what->status };
+
+	(void)snprintf(finding.where, sizeof finding.where, "%s: %s", file, where);
+	memcpy(finding.what, what->text, sizeof finding.what);
+	c->report->damaged++;
+	if (c->found)
+		c->found(c->found_context, &finding);
+}
+
+static void tell_array(struct checking *c, uint16_t etype, uint8_t kind, const dg_error *what)
+{
+	char name[DG_KEY_TEXT_BYTES];
+
+	name_array(c, etype, kind, name);
+	tell(c, DGI_GRAPH_FILE, name, what);
+}
+
+/* --- The book --- */
+
+static void take_book(struct checking *c, dg_book *book)
+{
+	size_t n = dg_book_n_edge_types(book);
+
+	c->arrays = calloc(n ? n : 1, sizeof *c->arrays);
+	c->dtypes = calloc(n ? n : 1, 4 * sizeof *c->dtypes);
+	c->no_memory = !c->arrays || !c->dtypes;
+	c->book = book;
+}
+
+static void on_book(void *context, const struct dgi_superblock *superblock, const uint8_t *bytes,
+		    size_t n)
+{
+	struct checking *c = context;
+	dg_book *book;
+	dg_error what;
+	dg_status st = dgi_book_decode(bytes, n, &book, &what);
+
+	if (st == DG_NOMEM) {
+		c->no_memory = true;
+		return;
+	}
+	if (st) {
+		tell(c, DGI_GRAPH_FILE, "book", &what);
+		return;
+	}
+	if (dg_book_n_parts(book) != superblock->n_parts) {
+		(void)dgi_fail(&what, DG_MISMATCH,
+			       "%" PRIu32 " partitions, the store is part %" PRIu32 " of %" PRIu32,
+			       dg_book_n_parts(book), superblock->part, superblock->n_parts);
+		tell(c, DGI_GRAPH_FILE, "book", &what);
+		dgi_book_free(book);
+		return;
+	}
+	c->part = superblock->part;
+	take_book(c, book);
+}
+
+static struct share share_of(const struct checking *c, uint16_t etype)
+{
+	dg_edge_type type = dg_book_edge_type(c->book, etype);
+	struct share share = {
+		.n_edges_all = dg_book_count(c->book, DG_EDGE, etype),
+		.n_sources_all = dg_book_count(c->book, DG_NODE, type.src_type),
+	};
+	dg_id start, end;
+
+	dg_book_range(c->book, DG_EDGE, etype, c->part, &start, &end);
+	share.n_edges = end - start;
+	dg_book_range(c->book, DG_NODE, type.dst_type, c->part, &start, &end);
+	share.n_destinations = end - start;
+	dg_book_range(c->book, DG_NODE, type.src_type, c->part, &share.first_source,
+		      &share.end_source);
+	return share;
+}
+
+/* --- Tensors --- */
+
+static void on_tensor(void *context, const dg_tensor_info *tensor)
+{
+	struct checking *c = context;
+	char name[DG_KEY_TEXT_BYTES];
+	dg_id start = 0, end = 0;
+	dg_error what;
+
+	if (!c->book)
+		return;
+	name_tensor(c, tensor, name);
+	if (!has_type(c, tensor)) {
+		(void)dgi_fail(&what, DG_MISMATCH, "the book has no such type");
+		tell(c, DGI_TENSORS_FILE, name, &what);
+		return;
+	}
+	dg_book_tensor_range(c->book, tensor, c->part, &start, &end);
+	if (tensor->n_rows == end - start)
+		return;
+	(void)dgi_fail(&what, DG_MISMATCH, "%" PRId64 " rows, want %" PRId64 " by the book",
+		       tensor->n_rows, end - start);
+	tell(c, DGI_TENSORS_FILE, name, &what);
+}
+
+/* --- Structure arrays: what they should be --- */
+
+static void on_array(void *context, uint16_t etype, uint8_t kind, dg_dtype dtype, int64_t n)
+{
+	struct checking *c = context;
+	struct share share;
+	int64_t wanted;
+	dg_error what;
+
+	if (!c->book || c->no_memory)
+		return;
+	if (etype >= dg_book_n_edge_types(c->book) || !(ALL_ARRAYS >> kind & 1)) {
+		(void)dgi_fail(&what, DG_MISMATCH, "no edge type of the book has it");
+		tell_array(c, etype, kind, &what);
+		return;
+	}
+	c->arrays[etype] = (uint8_t)(c->arrays[etype] | 1U << kind);
+	share = share_of(c, etype);
+	wanted = kind == DG_GRAPH_INDPTR    ? share.n_destinations + 1
+		 : kind == DG_GRAPH_INDICES ? share.n_edges
+					    : share.end_source - share.first_source;
+	if (n == wanted && (kind != DG_GRAPH_INDPTR || dtype == DG_INT64)) {
+		c->dtypes[4 * etype + kind] = (uint8_t)dtype;
+		return;
+	}
+	(void)dgi_fail(&what, DG_MISMATCH, "%" PRId64 " elements of %s, want %" PRId64 "%s", n,
+		       dg_dtype_name(dtype), wanted,
+		       kind == DG_GRAPH_INDPTR ? " of int64" : " by the book");
+	tell_array(c, etype, kind, &what);
+}
+
+static void tell_missing_arrays(struct checking *c)
+{
+	uint16_t n = dg_book_n_edge_types(c->book);
+	dg_error what;
+
+	(void)dgi_fail(&what, DG_CORRUPT, "missing");
+	for (uint16_t etype = 0; etype < n; etype++)
+		for (uint8_t kind = DG_GRAPH_INDPTR; kind <= DG_GRAPH_OUT_DEGREES; kind++)
+			if (!(c->arrays[etype] >> kind & 1))
+				tell_array(c, etype, kind, &what);
+}
+
+/* --- Structure arrays: what is in them --- */
+
+static void violated(struct checking *c, int64_t index, int64_t value, const char *wanted,
+		     int64_t bound)
+{
+	dg_error what;
+
+	(void)dgi_fail(&what, DG_CORRUPT, "element %" PRId64 " is %" PRId64 ", want %s %" PRId64,
+		       index, value, wanted, bound);
+	tell_array(c, c->stream.etype, c->stream.kind, &what);
+	c->stream.told = true;
+}
+
+/* Element @index of the stream's array. */
+static void see_element(struct checking *c, const struct share *share, int64_t index, int64_t value)
+{
+	struct stream *s = &c->stream;
+
+	if (s->kind == DG_GRAPH_INDPTR) {
+		if (index == 0 && value != 0)
+			violated(c, index, value, "exactly", 0);
+		else if (value < s->before)
+			violated(c, index, value, "at least", s->before);
+		else if (value > share->n_edges)
+			violated(c, index, value, "at most", share->n_edges);
+		s->before = value;
+	} else if (s->kind == DG_GRAPH_INDICES) {
+		if (value < 0 || value >= share->n_sources_all)
+			violated(c, index, value, "0 or more, below", share->n_sources_all);
+		c->n_inner += value >= share->first_source && value < share->end_source;
+	} else {
+		if (value < 0 || value > share->n_edges_all - s->sum)
+			violated(c, index, value, "0 or more, at most",
+				 share->n_edges_all - s->sum);
+		else
+			s->sum += value;
+	}
+}
+
+/*
+ * Owned sources have at least their edges that end here, and all edges that end elsewhere at most
+ * on top.
+ */
+static void end_out_degrees(struct checking *c, const struct share *share)
+{
+	int64_t least = c->n_inner < 0 ? 0 : c->n_inner;
+	int64_t most = c->n_inner < 0 ? share->n_edges_all
+				      : share->n_edges_all - share->n_edges + c->n_inner;
+	dg_error what;
+
+	if (c->stream.sum >= least && c->stream.sum <= most)
+		return;
+	(void)dgi_fail(&what, DG_CORRUPT,
+		       "they sum to %" PRId64 ", the edges want %" PRId64 " to %" PRId64,
+		       c->stream.sum, least, most);
+	tell_array(c, c->stream.etype, DG_GRAPH_OUT_DEGREES, &what);
+}
+
+/* After the last element of an array. */
+static void end_stream(struct checking *c)
+{
+	struct stream *s = &c->stream;
+	struct share share;
+
+	if (s->kind == 0)
+		return;
+	share = share_of(c, s->etype);
+	if (s->gap || s->told) {
+		if (s->kind == DG_GRAPH_INDICES)
+			c->n_inner = -1;
+	} else if (s->kind == DG_GRAPH_INDPTR) {
+		if (s->next == share.n_destinations + 1 && s->before != share.n_edges)
+			violated(c, s->next - 1, s->before, "the number of edges,", share.n_edges);
+	} else if (s->kind == DG_GRAPH_INDICES) {
+		if (s->next != share.n_edges)
+			c->n_inner = -1;
+	} else if (s->next == share.end_source - share.first_source) {
+		end_out_degrees(c, &share);
+	}
+	s->kind = 0;
+}
+
+static void begin_stream(struct checking *c, uint16_t etype, uint8_t kind)
+{
+	struct stream *s = &c->stream;
+
+	end_stream(c);
+	/* Without edges no indices come. */
+	if (kind == DG_GRAPH_INDICES || share_of(c, etype).n_edges == 0)
+		c->n_inner = 0;
+	else if (s->etype != etype || kind == DG_GRAPH_INDPTR)
+		c->n_inner = -1;
+	*s = (struct stream){ .etype = etype, .kind = kind };
+}
+
+static void on_elements(void *context, uint16_t etype, uint8_t kind, int64_t first, int64_t n,
+			const void *elements)
+{
+	struct checking *c = context;
+	struct stream *s = &c->stream;
+	struct share share;
+	const char *at = elements;
+	dg_dtype dtype;
+
+	if (!c->book || c->no_memory || etype >= dg_book_n_edge_types(c->book) ||
+	    !(ALL_ARRAYS >> kind & 1))
+		return;
+	dtype = (dg_dtype)c->dtypes[4 * etype + kind];
+	if (dg_dtype_bytes(dtype) == 0)
+		return;
+	if (s->kind != kind || s->etype != etype)
+		begin_stream(c, etype, kind);
+	share = share_of(c, etype);
+	s->gap |= first != s->next;
+	s->next = first + n;
+	for (int64_t i = 0; i < n && !s->told; i++) {
+		int32_t narrow;
+		int64_t value;
+
+		if (dtype == DG_INT32) {
+			memcpy(&narrow, at + i * 4, sizeof narrow);
+			value = narrow;
+		} else {
+			memcpy(&value, at + i * 8, sizeof value);
+		}
+		see_element(c, &share, first + i, value);
+	}
+}
+
+/* --- The whole --- */
+
+dg_status dg_store_check(const char *path, int deep, dg_finding_fn *found, void *context,
+			 dg_check_report *report, dg_error *err)
+{
+	struct checking c = { .found = found, .found_context = context, .report = report };
+	const struct dgi_check_hooks hooks = {
+		.context = &c,
+		.book = on_book,
+		.array = on_array,
+		.elements = on_elements,
+		.tensor = on_tensor,
+		.name_array = name_array,
+		.name_tensor = name_tensor,
+		.found = found,
+		.found_context = context,
+	};
+	dg_status st;
+
+	*report = (dg_check_report){ 0 };
+	st = dgi_volume_check(path, deep != 0, &hooks, report, err);
+	if (!st && c.no_memory)
+		st = dgi_fail_memory(err, "check");
+	if (!st && c.book) {
+		end_stream(&c);
+		tell_missing_arrays(&c);
+	}
+	dgi_book_free(c.book);
+	free(c.arrays);
+	free(c.dtypes);
+	return st;
+}

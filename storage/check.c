@@ -1,0 +1,452 @@
+/*
+ * check.c -- look over the files of a store: pages, superblocks, small records, what is missing.
+ *
+ * liblmdb is not involved and nothing is mapped: a damaged file or a bad disk gives findings, not
+ * signals.
+ */
+#include "checking.h"
+
+#include "contents.h"
+#include "fail.h"
+#include "lock.h"
+#include "page.h"
+#include "superblock.h"
+#include "tensor_info.h"
+#include "uuid.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* --- Findings and reading --- */
+
+static void pass_on(struct dgi_checking *c, const dg_finding *finding)
+{
+	if (finding->status != DG_OK)
+		c->report->damaged++;
+	if (c->hooks->found)
+		c->hooks->found(c->hooks->found_context, finding);
+}
+
+void dgi_check_tell(struct dgi_checking *c, dg_status st, const dg_error *what, const char *where,
+		    ...)
+{
+	dg_finding finding = { .status = st };
+	size_t n = (size_t)snprintf(finding.where, sizeof finding.where, "%s: ", c->file);
+	va_list args;
+
+	va_start(args, where);
+	(void)vsnprintf(finding.where + n, sizeof finding.where - n, where, args);
+	va_end(args);
+	memcpy(finding.what, what->text, sizeof finding.what);
+	pass_on(c, &finding);
+}
+
+dg_status dgi_check_read(const struct dgi_checking *c, uint64_t at, void *out, size_t n,
+			 dg_error *err)
+{
+	uint8_t *to = out;
+
+	while (n > 0) {
+		ssize_t here = pread(c->fd, to, n, (off_t)at);
+
+		if (here < 0 && errno == EINTR)
+			continue;
+		if (here < 0)
+			return dgi_fail_errno(err, errno, "read %zu bytes at %" PRIu64, n, at);
+		if (here == 0)
+			return dgi_fail(err, DG_CORRUPT, "the file ends at byte %" PRIu64, at);
+		to += here;
+		at += (uint64_t)here;
+		n -= (size_t)here;
+	}
+	return DG_OK;
+}
+
+bool dgi_check_zeros(const uint8_t *data, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (data[i] != 0)
+			return false;
+	return true;
+}
+
+/* --- Small records --- */
+
+static dg_status check_superblock(struct dgi_checking *c, const uint8_t *payload, size_t n,
+				  dg_error *err)
+{
+	dg_status st = dgi_superblock_decode(payload, n, &c->superblock, err);
+
+	c->has_superblock = !st;
+	return st ? st : dgi_superblock_check(&c->superblock, false, err);
+}
+
+static dg_status check_book(struct dgi_checking *c, const uint8_t *payload, size_t n)
+{
+	c->has_single = true;
+	if (c->has_superblock)
+		c->hooks->book(c->hooks->context, &c->superblock, payload, n);
+	return DG_OK;
+}
+
+static dg_status check_identity(struct dgi_checking *c, size_t n, dg_error *err)
+{
+	c->has_single = true;
+	return n < DGI_IDENTITY_BYTES
+		       ? dgi_fail(err, DG_CORRUPT, "%zu bytes, want %d", n, DGI_IDENTITY_BYTES)
+		       : DG_OK;
+}
+
+static dg_status check_array(struct dgi_checking *c, const struct dgi_key *key,
+			     const uint8_t *payload, size_t n, dg_error *err)
+{
+	const struct dgi_structure *s = &c->structure;
+	const struct dgi_array *last = s->n ? &s->arrays[s->n - 1] : NULL;
+	struct dgi_array_info info;
+	dg_status st = dgi_array_info_decode(payload, n, &info, err);
+
+	if (st)
+		return st;
+	if (last &&
+	    (last->etype > key->etype || (last->etype == key->etype && last->kind >= key->array)))
+		return dgi_fail(err, DG_CORRUPT, "out of order");
+	st = dgi_structure_add_array(&c->structure, key, &info, c->file_bytes, err);
+	if (!st)
+		c->hooks->array(c->hooks->context, key->etype, key->array, info.dtype,
+				(int64_t)info.n);
+	return st;
+}
+
+static dg_status check_tensor(struct dgi_checking *c, const struct dgi_key *key,
+			      const uint8_t *payload, size_t n, dg_error *err)
+{
+	const struct dgi_catalogue *catalogue = &c->catalogue;
+	dg_tensor_info info;
+	size_t used;
+	dg_status st = dgi_tensor_info_decode(payload, n, &info, &used, err);
+
+	if (st)
+		return st;
+	if (c->chunks_found || (catalogue->n && catalogue->infos[catalogue->n - 1].id >= info.id))
+		return dgi_fail(err, DG_CORRUPT, "out of order");
+	st = dgi_catalogue_add_tensor(&c->catalogue, key, &info, c->file_bytes, err);
+	if (!st)
+		c->hooks->tensor(c->hooks->context, &info);
+	return st;
+}
+
+static dg_status check_payload(struct dgi_checking *c, const struct dgi_key *key,
+			       const uint8_t *payload, size_t n, dg_error *err)
+{
+	switch (key->kind) {
+	case DGI_KIND_SUPERBLOCK:
+		return check_superblock(c, payload, n, err);
+	case DGI_KIND_BOOK:
+		return check_book(c, payload, n);
+	case DGI_KIND_IDENTITY:
+		return check_identity(c, n, err);
+	case DGI_KIND_ARRAY:
+		return check_array(c, key, payload, n, err);
+	default:
+		return check_tensor(c, key, payload, n, err);
+	}
+}
+
+/* Value of a small record, lent by the walk or read to *allocated, which is to be freed. */
+static dg_status fetch_value(struct dgi_checking *c, const struct dgi_walk_record *found,
+			     uint8_t **allocated, const uint8_t **out, dg_error *err)
+{
+	*allocated = NULL;
+	*out = found->value;
+	if (found->value)
+		return DG_OK;
+	if (found->value_bytes > DGI_BOOK_BYTES_MAX)
+		return dgi_fail(err, DG_CORRUPT, "%" PRIu64 " bytes, at most %" PRIu64,
+				found->value_bytes, DGI_BOOK_BYTES_MAX);
+	*allocated = malloc((size_t)found->value_bytes);
+	*out = *allocated;
+	return *allocated ? dgi_check_read(c, found->value_at, *allocated,
+					   (size_t)found->value_bytes, err)
+			  : dgi_fail_memory(err, "record");
+}
+
+/* A value ends with its payload, or fills its own pages with zeros. */
+static dg_status check_end(const uint8_t *value, size_t value_bytes, size_t payload_bytes,
+			   bool in_leaf, dg_error *err)
+{
+	size_t end = DGI_RECORD_HEADER_BYTES + payload_bytes;
+
+	if (in_leaf && value_bytes != end)
+		return dgi_fail(err, DG_CORRUPT, "value of %zu bytes, want %zu", value_bytes, end);
+	if (!dgi_check_zeros(value + end, value_bytes - end))
+		return dgi_fail(err, DG_CORRUPT, "bytes behind its payload are not 0");
+	return DG_OK;
+}
+
+static dg_status check_small(struct dgi_checking *c, const struct dgi_key *key,
+			     const struct dgi_walk_record *found, dg_error *err)
+{
+	const dg_uuid *uuid = key->kind == DGI_KIND_SUPERBLOCK ? NULL : &c->store_uuid;
+	size_t value_bytes = (size_t)found->value_bytes;
+	struct dgi_record record;
+	const uint8_t *value;
+	uint8_t *allocated;
+	dg_status st = fetch_value(c, found, &allocated, &value, err);
+
+	if (!st)
+		st = dgi_record_read(value, value_bytes, uuid, key, &record, err);
+	if (!st)
+		st = check_payload(c, key, value + DGI_RECORD_HEADER_BYTES,
+				   (size_t)record.payload_bytes, err);
+	if (!st)
+		st = check_end(value, value_bytes, (size_t)record.payload_bytes, found->value, err);
+	free(allocated);
+	return st;
+}
+
+static bool belongs_to_graph(uint8_t kind)
+{
+	return kind == DGI_KIND_BOOK || kind == DGI_KIND_ARRAY || kind == DGI_KIND_SEGMENT;
+}
+
+static dg_status check_record(void *context, const struct dgi_walk_record *found, dg_error *err)
+{
+	struct dgi_checking *c = context;
+	char name[DGI_KEY_TEXT_BYTES];
+	struct dgi_key key;
+	dg_error what;
+	dg_status st = dgi_key_decode(found->key, found->key_bytes, &key, &what);
+
+	if (st) {
+		dgi_check_tell(c, st, &what, "record at byte %" PRIu64, found->value_at);
+		return DG_OK;
+	}
+	if (key.kind >= DGI_KIND_OPTIONAL || (c->blind && key.kind != DGI_KIND_SUPERBLOCK))
+		return DG_OK;
+	if (key.kind != DGI_KIND_SUPERBLOCK && belongs_to_graph(key.kind) != c->is_graph)
+		st = dgi_fail(&what, DG_CORRUPT, "in the wrong file");
+	else if (key.kind == DGI_KIND_CHUNK)
+		return dgi_check_chunk(c, &key, found, err);
+	else if (key.kind == DGI_KIND_SEGMENT)
+		dgi_check_segment(c, &key, found);
+	else
+		st = check_small(c, &key, found, &what);
+	if (st == DG_NOMEM)
+		return dgi_fail_memory(err, "check");
+	if (st) {
+		dgi_key_text(&key, name);
+		dgi_check_tell(c, st, &what, "%s", name);
+	}
+	return DG_OK;
+}
+
+/* --- One file --- */
+
+static void pass_on_page(void *context, const dg_finding *finding)
+{
+	pass_on(context, finding);
+}
+
+static void check_missing(struct dgi_checking *c)
+{
+	dg_error what;
+
+	(void)dgi_fail(&what, DG_CORRUPT,
+		       c->blind ? "missing, in both files: no record can be verified" : "missing");
+	if (!c->has_superblock)
+		dgi_check_tell(c, DG_CORRUPT, &what, "superblock");
+	if (c->blind)
+		return;
+	if (!c->has_single)
+		dgi_check_tell(c, DG_CORRUPT, &what, c->is_graph ? "book" : "identity");
+	dgi_check_missing_data(c);
+}
+
+/* A finding about a file as a whole. */
+static void tell_file(struct dgi_checking *c, dg_status st, const dg_error *what)
+{
+	dg_finding finding = { .status = st };
+
+	(void)snprintf(finding.where, sizeof finding.where, "%s", c->file);
+	memcpy(finding.what, what->text, sizeof finding.what);
+	pass_on(c, &finding);
+}
+
+/* Pages, records, and what is missing. */
+static dg_status check_file(struct dgi_checking *c, dg_error *err)
+{
+	struct dgi_walk_options options = {
+		.account = true,
+		.headers = true,
+		.found = pass_on_page,
+		.found_context = c,
+		.file_name = c->file,
+	};
+	struct dgi_walk_report report;
+	dg_error what = { 0 };
+	dg_status st;
+
+	if (c->fd < 0) {
+		st = dgi_fail(&what, DG_CORRUPT, "missing");
+		tell_file(c, st, &what);
+		return DG_OK;
+	}
+	st = dgi_walk(c->fd, &options, check_record, c, &report, &what);
+	c->report->pages += DGI_FIRST_PAGE + report.pages_branch + report.pages_leaf +
+			    report.pages_overflow + report.pages_free;
+	if (st == DG_NOMEM)
+		return dgi_fail_memory(err, c->file);
+	if (st)
+		tell_file(c, st, &what);
+	else
+		check_missing(c);
+	return DG_OK;
+}
+
+/* --- Both files --- */
+
+static void ignore(void *context, const dg_finding *finding)
+{
+	(void)context;
+	(void)finding;
+}
+
+/* Ends the walk at its first record. */
+static dg_status take_superblock(void *context, const struct dgi_walk_record *found, dg_error *err)
+{
+	struct dgi_checking *c = context;
+	struct dgi_superblock superblock;
+	struct dgi_record record;
+	struct dgi_key key;
+	dg_status st = dgi_key_decode(found->key, found->key_bytes, &key, err);
+
+	if (st || key.kind != DGI_KIND_SUPERBLOCK || !found->value)
+		return DG_CANCELLED;
+	st = dgi_record_read(found->value, (size_t)found->value_bytes, NULL, &key, &record, err);
+	if (!st)
+		st = dgi_superblock_decode(found->value + DGI_RECORD_HEADER_BYTES,
+					   (size_t)record.payload_bytes, &superblock, err);
+	if (!st) {
+		c->store_uuid = superblock.store_uuid;
+		c->blind = dgi_superblock_check(&superblock, false, err) != DG_OK;
+	}
+	return DG_CANCELLED;
+}
+
+/* Whose checksums a file has must be known before its records are read. */
+static void find_uuid(struct dgi_checking *c)
+{
+	struct dgi_walk_options options = { .found = ignore, .file_name = c->file };
+	struct dgi_walk_report report;
+
+	c->blind = true;
+	if (c->fd >= 0)
+		(void)dgi_walk(c->fd, &options, take_superblock, c, &report, NULL);
+}
+
+/* A file whose own superblock is lost is read as its neighbour's. */
+static void lend_uuid(struct dgi_checking *to, const struct dgi_checking *from)
+{
+	if (dgi_uuid_is_zero(&to->store_uuid) && !from->blind) {
+		to->store_uuid = from->store_uuid;
+		to->blind = false;
+	}
+}
+
+static dg_status check_both(struct dgi_checking *graph, struct dgi_checking *tensors, dg_error *err)
+{
+	dg_error what;
+	dg_status st;
+
+	find_uuid(graph);
+	find_uuid(tensors);
+	lend_uuid(graph, tensors);
+	lend_uuid(tensors, graph);
+	st = check_file(graph, err);
+	if (!st)
+		st = check_file(tensors, err);
+	if (st || !graph->has_superblock || !tensors->has_superblock)
+		return st;
+	st = dgi_superblock_match(&graph->superblock, &tensors->superblock, tensors->file, &what);
+	if (st)
+		tell_file(tensors, st, &what);
+	return DG_OK;
+}
+
+static dg_status open_file(struct dgi_checking *c, const char *directory, dg_error *err)
+{
+	struct stat info;
+	char *path;
+	dg_status st = DG_OK;
+
+	if (asprintf(&path, "%s/%s", directory, c->file) < 0)
+		return dgi_fail_memory(err, c->file);
+	c->fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if ((c->fd < 0 && errno != ENOENT) || (c->fd >= 0 && fstat(c->fd, &info) != 0))
+		st = dgi_fail_errno(err, errno, "open '%s'", path);
+	else if (c->fd >= 0)
+		c->file_bytes = (uint64_t)info.st_size;
+	free(path);
+	return st;
+}
+
+/* Before the lock is taken, which makes a file. What cannot be seen is left to the opening. */
+static dg_status check_presence(const char *directory, dg_error *err)
+{
+	int fd = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	bool there = false;
+
+	if (fd < 0)
+		return dgi_fail_errno(err, errno, "store '%s'", directory);
+	if (faccessat(fd, DGI_GRAPH_FILE, F_OK, AT_SYMLINK_NOFOLLOW) == 0 || errno == EACCES ||
+	    faccessat(fd, DGI_TENSORS_FILE, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		there = true;
+	(void)close(fd);
+	return there ? DG_OK
+		     : dgi_fail(err, DG_NOTFOUND, "store '%s': no store there: neither %s nor %s",
+				directory, DGI_GRAPH_FILE, DGI_TENSORS_FILE);
+}
+
+static void clear(struct dgi_checking *c)
+{
+	if (c->fd >= 0)
+		(void)close(c->fd);
+	dgi_structure_clear(&c->structure);
+	dgi_catalogue_clear(&c->catalogue);
+	free(c->chunks_found);
+}
+
+dg_status dgi_volume_check(const char *path, bool deep, const struct dgi_check_hooks *hooks,
+			   dg_check_report *report, dg_error *err)
+{
+	struct dgi_checking graph = { .hooks = hooks, .report = report, .deep = deep, .fd = -1 };
+	struct dgi_checking tensors = graph;
+	struct dgi_lock *lock = NULL;
+	uint8_t *room = malloc(DGI_CHECK_ROOM_BYTES);
+	dg_status st = room ? check_presence(path, err) : dgi_fail_memory(err, "check");
+
+	graph.is_graph = true;
+	graph.file = DGI_GRAPH_FILE;
+	tensors.file = DGI_TENSORS_FILE;
+	graph.room = tensors.room = room;
+	if (!st)
+		st = dgi_lock_take(path, false, &lock, err);
+	if (!st)
+		st = open_file(&graph, path, err);
+	if (!st)
+		st = open_file(&tensors, path, err);
+	if (!st)
+		st = check_both(&graph, &tensors, err);
+	clear(&graph);
+	clear(&tensors);
+	dgi_lock_release(lock);
+	free(room);
+	return st;
+}
