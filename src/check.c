@@ -26,12 +26,13 @@ struct share {
 /* The array whose elements are coming. */
 struct stream {
 	uint16_t etype;
-	uint8_t kind;	/* 0: none */
-	int64_t next;	/* index of the element expected next */
-	bool gap;	/* some were damaged */
-	bool told;	/* one violation is enough */
-	int64_t before; /* INDPTR: the element before */
-	int64_t sum;	/* OUT_DEGREES */
+	uint8_t kind;	 /* 0: none */
+	int64_t next;	 /* index of the element expected next */
+	bool gap;	 /* some were damaged */
+	bool told;	 /* one violation is enough */
+	int64_t before;	 /* INDPTR: the element before */
+	int64_t sum;	 /* OUT_DEGREES: of elements */
+	int64_t n_inner; /* INDICES: owned sources */
 };
 
 struct checking {
@@ -43,7 +44,8 @@ struct checking {
 	uint8_t *arrays; /* per edge type: bits of the arrays that are there */
 	uint8_t *dtypes; /* per edge type and array: dg_dtype of what is there and right, else 0 */
 	struct stream stream;
-	/* Of the edge type at hand: owned edges from owned sources; -1: not counted. */
+	/* Owned edges from owned sources, of the edge type whose indices came last, all of them. */
+	int32_t inner_etype; /* -1: none */
 	int64_t n_inner;
 	bool no_memory;
 };
@@ -132,8 +134,11 @@ static void on_book(void *context, const struct dgi_superblock *superblock, cons
 	struct checking *c = context;
 	dg_book *book;
 	dg_error what;
-	dg_status st = dgi_book_decode(bytes, n, &book, &what);
+	dg_status st;
 
+	if (c->book) /* a damaged file has it twice */
+		return;
+	st = dgi_book_decode(bytes, n, &book, &what);
 	if (st == DG_NOMEM) {
 		c->no_memory = true;
 		return;
@@ -199,6 +204,13 @@ static void on_tensor(void *context, const dg_tensor_info *tensor)
 
 /* --- Structure arrays: what they should be --- */
 
+static int64_t elements_wanted(const struct share *share, uint8_t kind)
+{
+	return kind == DG_GRAPH_INDPTR	  ? share->n_destinations + 1
+	       : kind == DG_GRAPH_INDICES ? share->n_edges
+					  : share->end_source - share->first_source;
+}
+
 static void on_array(void *context, uint16_t etype, uint8_t kind, dg_dtype dtype, int64_t n)
 {
 	struct checking *c = context;
@@ -215,9 +227,7 @@ static void on_array(void *context, uint16_t etype, uint8_t kind, dg_dtype dtype
 	}
 	c->arrays[etype] = (uint8_t)(c->arrays[etype] | 1U << kind);
 	share = share_of(c, etype);
-	wanted = kind == DG_GRAPH_INDPTR    ? share.n_destinations + 1
-		 : kind == DG_GRAPH_INDICES ? share.n_edges
-					    : share.end_source - share.first_source;
+	wanted = elements_wanted(&share, kind);
 	if (n == wanted && (kind != DG_GRAPH_INDPTR || dtype == DG_INT64)) {
 		c->dtypes[4 * etype + kind] = (uint8_t)dtype;
 		return;
@@ -269,7 +279,7 @@ static void see_element(struct checking *c, const struct share *share, int64_t i
 	} else if (s->kind == DG_GRAPH_INDICES) {
 		if (value < 0 || value >= share->n_sources_all)
 			violated(c, index, value, "0 or more, below", share->n_sources_all);
-		c->n_inner += value >= share->first_source && value < share->end_source;
+		s->n_inner += value >= share->first_source && value < share->end_source;
 	} else {
 		if (value < 0 || value > share->n_edges_all - s->sum)
 			violated(c, index, value, "0 or more, at most",
@@ -280,25 +290,40 @@ static void see_element(struct checking *c, const struct share *share, int64_t i
 }
 
 /*
- * Owned sources have at least their edges that end here, and all edges that end elsewhere at most
+ * Owned sources have at least their edges that end here, and at most all edges that end elsewhere
  * on top.
  */
-static void end_out_degrees(struct checking *c, const struct share *share)
+static void check_sum(struct checking *c, const struct share *share)
 {
-	int64_t least = c->n_inner < 0 ? 0 : c->n_inner;
-	int64_t most = c->n_inner < 0 ? share->n_edges_all
-				      : share->n_edges_all - share->n_edges + c->n_inner;
+	const struct stream *s = &c->stream;
+	bool counted = c->inner_etype == s->etype;
+	int64_t least = counted ? c->n_inner : 0;
+	int64_t most = share->n_edges_all - (counted ? share->n_edges - c->n_inner : 0);
 	dg_error what;
 
-	if (c->stream.sum >= least && c->stream.sum <= most)
+	if (s->sum >= least && s->sum <= most)
 		return;
 	(void)dgi_fail(&what, DG_CORRUPT,
-		       "they sum to %" PRId64 ", the edges want %" PRId64 " to %" PRId64,
-		       c->stream.sum, least, most);
-	tell_array(c, c->stream.etype, DG_GRAPH_OUT_DEGREES, &what);
+		       "they sum to %" PRId64 ", the edges want %" PRId64 " to %" PRId64, s->sum,
+		       least, most);
+	tell_array(c, s->etype, s->kind, &what);
 }
 
-/* After the last element of an array. */
+/* After the last element of an array that came whole. */
+static void check_end(struct checking *c, const struct share *share)
+{
+	struct stream *s = &c->stream;
+
+	if (s->kind == DG_GRAPH_INDPTR && s->before != share->n_edges) {
+		violated(c, s->next - 1, s->before, "the number of edges,", share->n_edges);
+	} else if (s->kind == DG_GRAPH_INDICES) {
+		c->inner_etype = s->etype;
+		c->n_inner = s->n_inner;
+	} else if (s->kind == DG_GRAPH_OUT_DEGREES) {
+		check_sum(c, share);
+	}
+}
+
 static void end_stream(struct checking *c)
 {
 	struct stream *s = &c->stream;
@@ -307,32 +332,9 @@ static void end_stream(struct checking *c)
 	if (s->kind == 0)
 		return;
 	share = share_of(c, s->etype);
-	if (s->gap || s->told) {
-		if (s->kind == DG_GRAPH_INDICES)
-			c->n_inner = -1;
-	} else if (s->kind == DG_GRAPH_INDPTR) {
-		if (s->next == share.n_destinations + 1 && s->before != share.n_edges)
-			violated(c, s->next - 1, s->before, "the number of edges,", share.n_edges);
-	} else if (s->kind == DG_GRAPH_INDICES) {
-		if (s->next != share.n_edges)
-			c->n_inner = -1;
-	} else if (s->next == share.end_source - share.first_source) {
-		end_out_degrees(c, &share);
-	}
+	if (!s->gap && !s->told && s->next == elements_wanted(&share, s->kind))
+		check_end(c, &share);
 	s->kind = 0;
-}
-
-static void begin_stream(struct checking *c, uint16_t etype, uint8_t kind)
-{
-	struct stream *s = &c->stream;
-
-	end_stream(c);
-	/* Without edges no indices come. */
-	if (kind == DG_GRAPH_INDICES || share_of(c, etype).n_edges == 0)
-		c->n_inner = 0;
-	else if (s->etype != etype || kind == DG_GRAPH_INDPTR)
-		c->n_inner = -1;
-	*s = (struct stream){ .etype = etype, .kind = kind };
 }
 
 static void on_elements(void *context, uint16_t etype, uint8_t kind, int64_t first, int64_t n,
@@ -350,8 +352,10 @@ static void on_elements(void *context, uint16_t etype, uint8_t kind, int64_t fir
 	dtype = (dg_dtype)c->dtypes[4 * etype + kind];
 	if (dg_dtype_bytes(dtype) == 0)
 		return;
-	if (s->kind != kind || s->etype != etype)
-		begin_stream(c, etype, kind);
+	if (s->kind != kind || s->etype != etype) {
+		end_stream(c);
+		*s = (struct stream){ .etype = etype, .kind = kind };
+	}
 	share = share_of(c, etype);
 	s->gap |= first != s->next;
 	s->next = first + n;
@@ -374,7 +378,9 @@ static void on_elements(void *context, uint16_t etype, uint8_t kind, int64_t fir
 dg_status dg_store_check(const char *path, int deep, dg_finding_fn *found, void *context,
 			 dg_check_report *report, dg_error *err)
 {
-	struct checking c = { .found = found, .found_context = context, .report = report };
+	struct checking c = {
+		.found = found, .found_context = context, .report = report, .inner_etype = -1
+	};
 	const struct dgi_check_hooks hooks = {
 		.context = &c,
 		.book = on_book,

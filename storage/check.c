@@ -201,7 +201,10 @@ static dg_status check_small(struct dgi_checking *c, const struct dgi_key *key,
 	dg_status st = fetch_value(c, found, &allocated, &value, err);
 
 	if (!st)
-		st = dgi_record_read(value, value_bytes, uuid, key, &record, err);
+		st = dgi_record_header(value, value_bytes, key->kind, &record, err);
+	if (!st && !dgi_record_holds(value, uuid, key, value + DGI_RECORD_HEADER_BYTES,
+				     (size_t)record.payload_bytes))
+		st = dgi_fail(err, DG_CORRUPT, "checksum does not match");
 	if (!st)
 		st = check_payload(c, key, value + DGI_RECORD_HEADER_BYTES,
 				   (size_t)record.payload_bytes, err);
