@@ -1,14 +1,15 @@
 /*
  * check.c -- look over the files of a store: pages, superblocks, small records, what is missing.
  *
- * liblmdb is not involved and nothing is mapped: a damaged file or a bad disk gives findings, not
- * signals.
+ * liblmdb is not involved, and what has not been read once is not mapped: a damaged file or a bad
+ * disk gives findings, not signals.
  */
 #include "checking.h"
 
 #include "contents.h"
 #include "fail.h"
 #include "lock.h"
+#include "mark.h"
 #include "page.h"
 #include "superblock.h"
 #include "tensor_info.h"
@@ -88,20 +89,28 @@ static dg_status check_superblock(struct dgi_checking *c, const uint8_t *payload
 	return st ? st : dgi_superblock_check(&c->superblock, false, err);
 }
 
-static dg_status check_book(struct dgi_checking *c, const uint8_t *payload, size_t n)
+static void check_book(struct dgi_checking *c, const uint8_t *payload, size_t n)
 {
-	c->has_single = true;
 	if (c->has_superblock)
 		c->hooks->book(c->hooks->context, &c->superblock, payload, n);
-	return DG_OK;
 }
 
-static dg_status check_identity(struct dgi_checking *c, size_t n, dg_error *err)
+static dg_status check_identity(size_t n, dg_error *err)
 {
-	c->has_single = true;
 	return n < DGI_IDENTITY_BYTES
 		       ? dgi_fail(err, DG_CORRUPT, "%zu bytes, want %d", n, DGI_IDENTITY_BYTES)
 		       : DG_OK;
+}
+
+static dg_status check_sessions(struct dgi_checking *c, const struct dgi_key *key,
+				const uint8_t *payload, size_t n, dg_error *err)
+{
+	uint32_t wanted = c->n_session_pieces;
+
+	c->n_session_pieces = key->piece + 1;
+	if (key->piece != wanted)
+		return dgi_fail(err, DG_CORRUPT, "want piece %" PRIu32 " before it", wanted);
+	return dgi_sessions_decode(c->sessions, payload, n, err);
 }
 
 static dg_status check_array(struct dgi_checking *c, const struct dgi_key *key,
@@ -149,9 +158,12 @@ static dg_status check_payload(struct dgi_checking *c, const struct dgi_key *key
 	case DGI_KIND_SUPERBLOCK:
 		return check_superblock(c, payload, n, err);
 	case DGI_KIND_BOOK:
-		return check_book(c, payload, n);
+		check_book(c, payload, n);
+		return DG_OK;
 	case DGI_KIND_IDENTITY:
-		return check_identity(c, n, err);
+		return check_identity(n, err);
+	case DGI_KIND_SESSIONS:
+		return check_sessions(c, key, payload, n, err);
 	case DGI_KIND_ARRAY:
 		return check_array(c, key, payload, n, err);
 	default:
@@ -177,14 +189,14 @@ static dg_status fetch_value(struct dgi_checking *c, const struct dgi_walk_recor
 			  : dgi_fail_memory(err, "record");
 }
 
-/* A value ends with its payload, or fills its own pages with zeros. */
+/* A value ends with its payload, or with zeros to the end of its own pages. */
 static dg_status check_end(const uint8_t *value, size_t value_bytes, size_t payload_bytes,
 			   bool in_leaf, dg_error *err)
 {
 	size_t end = DGI_RECORD_HEADER_BYTES + payload_bytes;
 
-	if (in_leaf && value_bytes != end)
-		return dgi_fail(err, DG_CORRUPT, "value of %zu bytes, want %zu", value_bytes, end);
+	if (value_bytes != end && (in_leaf || !dgi_check_fills_pages(value_bytes)))
+		return dgi_fail(err, DG_CORRUPT, "value of %zu bytes for %zu", value_bytes, end);
 	if (!dgi_check_zeros(value + end, value_bytes - end))
 		return dgi_fail(err, DG_CORRUPT, "bytes behind its payload are not 0");
 	return DG_OK;
@@ -205,6 +217,8 @@ static dg_status check_small(struct dgi_checking *c, const struct dgi_key *key,
 	if (!st && !dgi_record_holds(value, uuid, key, value + DGI_RECORD_HEADER_BYTES,
 				     (size_t)record.payload_bytes))
 		st = dgi_fail(err, DG_CORRUPT, "checksum does not match");
+	if (!st && record.log > c->log && c->single != DGI_KIND_IDENTITY)
+		c->log = record.log;
 	if (!st)
 		st = check_payload(c, key, value + DGI_RECORD_HEADER_BYTES,
 				   (size_t)record.payload_bytes, err);
@@ -214,9 +228,22 @@ static dg_status check_small(struct dgi_checking *c, const struct dgi_key *key,
 	return st;
 }
 
-static bool belongs_to_graph(uint8_t kind)
+/* A record that a later version understands. One of ours whose key is damaged may look so. */
+static dg_status check_optional(struct dgi_checking *c, const struct dgi_key *key,
+				const struct dgi_walk_record *found, dg_error *err)
 {
-	return kind == DGI_KIND_BOOK || kind == DGI_KIND_ARRAY || kind == DGI_KIND_SEGMENT;
+	uint8_t header[DGI_RECORD_HEADER_BYTES];
+	struct dgi_record record;
+	dg_status st;
+
+	if (found->value_bytes < sizeof header)
+		return dgi_fail(err, DG_CORRUPT, "value of %" PRIu64 " bytes, want at least %zu",
+				found->value_bytes, sizeof header);
+	st = dgi_check_read(c, found->value_at, header, sizeof header, err);
+	if (!st)
+		st = dgi_record_header(header, (size_t)found->value_bytes, key->kind, &record, err);
+	/* Its own version is not for us to judge. */
+	return st == DG_VERSION ? DG_OK : st;
 }
 
 static dg_status check_record(void *context, const struct dgi_walk_record *found, dg_error *err)
@@ -231,12 +258,18 @@ static dg_status check_record(void *context, const struct dgi_walk_record *found
 		dgi_check_tell(c, st, &what, "record at byte %" PRIu64, found->value_at);
 		return DG_OK;
 	}
-	if (key.kind >= DGI_KIND_OPTIONAL || (c->blind && key.kind != DGI_KIND_SUPERBLOCK))
+	if (key.kind < DGI_KIND_OPTIONAL)
+		c->seen |= 1U << key.kind;
+	if (c->blind && key.kind != DGI_KIND_SUPERBLOCK)
 		return DG_OK;
-	if (key.kind != DGI_KIND_SUPERBLOCK && belongs_to_graph(key.kind) != c->is_graph)
+	if (key.kind >= DGI_KIND_OPTIONAL)
+		st = check_optional(c, &key, found, &what);
+	else if (key.kind != DGI_KIND_SUPERBLOCK && !(c->kinds >> key.kind & 1))
 		st = dgi_fail(&what, DG_CORRUPT, "in the wrong file");
 	else if (key.kind == DGI_KIND_CHUNK)
 		return dgi_check_chunk(c, &key, found, err);
+	else if (key.kind == DGI_KIND_BLOCK)
+		return dgi_check_block(c, &key, found, err);
 	else if (key.kind == DGI_KIND_SEGMENT)
 		dgi_check_segment(c, &key, found);
 	else
@@ -257,19 +290,29 @@ static void pass_on_page(void *context, const dg_finding *finding)
 	pass_on(context, finding);
 }
 
+static const char *single_name(uint8_t kind)
+{
+	return kind == DGI_KIND_BOOK	   ? "book"
+	       : kind == DGI_KIND_SESSIONS ? "session table"
+					   : "identity";
+}
+
 static void check_missing(struct dgi_checking *c)
 {
 	dg_error what;
 
-	(void)dgi_fail(&what, DG_CORRUPT,
-		       c->blind ? "missing, in both files: no record can be verified" : "missing");
-	if (!c->has_superblock)
+	(void)dgi_fail(&what, DG_CORRUPT, "missing");
+	if (!(c->seen >> DGI_KIND_SUPERBLOCK & 1))
 		dgi_check_tell(c, DG_CORRUPT, &what, "superblock");
-	if (c->blind)
-		return;
-	if (!c->has_single)
-		dgi_check_tell(c, DG_CORRUPT, &what, c->is_graph ? "book" : "identity");
-	dgi_check_missing_data(c);
+	if (!c->blind && !(c->seen >> c->single & 1))
+		dgi_check_tell(c, DG_CORRUPT, &what, "%s", single_name(c->single));
+	if (!c->blind) {
+		dgi_check_missing_data(c);
+	} else if (!c->has_superblock) {
+		(void)dgi_fail(&what, DG_CORRUPT,
+			       "no file has a sound one: no record can be verified");
+		dgi_check_tell(c, DG_CORRUPT, &what, "superblock");
+	}
 }
 
 /* A finding about a file as a whole. */
@@ -313,7 +356,7 @@ static dg_status check_file(struct dgi_checking *c, dg_error *err)
 	return DG_OK;
 }
 
-/* --- Both files --- */
+/* --- All files --- */
 
 static void ignore(void *context, const dg_finding *finding)
 {
@@ -354,33 +397,76 @@ static void find_uuid(struct dgi_checking *c)
 		(void)dgi_walk(c->fd, &options, take_superblock, c, &report, NULL);
 }
 
-/* A file whose own superblock is lost is read as its neighbour's. */
-static void lend_uuid(struct dgi_checking *to, const struct dgi_checking *from)
+enum { GRAPH, TENSORS, JOURNAL, N_FILES };
+
+/* A file whose own superblock is lost is read as its neighbours'. */
+static void lend_uuids(struct dgi_checking files[N_FILES])
 {
-	if (dgi_uuid_is_zero(&to->store_uuid) && !from->blind) {
-		to->store_uuid = from->store_uuid;
-		to->blind = false;
+	for (size_t i = 0; i < N_FILES; i++)
+		for (size_t k = 0; k < N_FILES; k++)
+			if (dgi_uuid_is_zero(&files[i].store_uuid) && !files[k].blind) {
+				files[i].store_uuid = files[k].store_uuid;
+				files[i].blind = false;
+			}
+}
+
+/* Do the files belong to one store? */
+static void check_match(struct dgi_checking files[N_FILES])
+{
+	struct dgi_checking *first = NULL;
+	dg_error what;
+
+	for (size_t i = 0; i < N_FILES; i++) {
+		dg_status st;
+
+		if (!files[i].has_superblock)
+			continue;
+		if (!first)
+			first = &files[i];
+		st = dgi_superblock_match(&first->superblock, &files[i].superblock, files[i].file,
+					  &what);
+		if (st)
+			tell_file(&files[i], st, &what);
 	}
 }
 
-static dg_status check_both(struct dgi_checking *graph, struct dgi_checking *tensors, dg_error *err)
+/* Is the store as new as what it told to be durable? */
+static void check_mark(struct dgi_checking files[N_FILES], const char *directory)
 {
-	dg_error what;
-	dg_status st;
+	struct dgi_checking about_mark = files[GRAPH];
+	uint64_t log =
+		files[TENSORS].log > files[JOURNAL].log ? files[TENSORS].log : files[JOURNAL].log;
+	struct dgi_mark_file file;
+	struct dgi_mark mark;
+	dg_error what = { 0 };
+	dg_status st =
+		dgi_mark_open(directory, false, &files[GRAPH].store_uuid, &file, &mark, &what);
 
-	find_uuid(graph);
-	find_uuid(tensors);
-	lend_uuid(graph, tensors);
-	lend_uuid(tensors, graph);
-	st = check_file(graph, err);
-	if (!st)
-		st = check_file(tensors, err);
-	if (st || !graph->has_superblock || !tensors->has_superblock)
-		return st;
-	st = dgi_superblock_match(&graph->superblock, &tensors->superblock, tensors->file, &what);
+	if (!st && mark.log_number > log)
+		st = dgi_fail(&what, DG_CORRUPT,
+			      "the store is older than it was: its newest write is %" PRIu64
+			      ", write %" PRIu64 " was durable",
+			      log, mark.log_number);
+	about_mark.file = DGI_MARK_FILE;
 	if (st)
-		tell_file(tensors, st, &what);
-	return DG_OK;
+		tell_file(&about_mark, st, &what);
+}
+
+static dg_status check_all(struct dgi_checking files[N_FILES], const char *directory, dg_error *err)
+{
+	dg_status st = DG_OK;
+
+	for (size_t i = 0; i < N_FILES; i++)
+		find_uuid(&files[i]);
+	lend_uuids(files);
+	for (size_t i = 0; i < N_FILES && !st; i++)
+		st = check_file(&files[i], err);
+	if (st || files[GRAPH].blind)
+		return st;
+	check_match(files);
+	if (files[TENSORS].has_superblock && files[JOURNAL].has_superblock)
+		check_mark(files, directory);
+	return dgi_check_entries(&files[JOURNAL], &files[TENSORS].catalogue, err);
 }
 
 static dg_status open_file(struct dgi_checking *c, const char *directory, dg_error *err)
@@ -423,32 +509,48 @@ static void clear(struct dgi_checking *c)
 		(void)close(c->fd);
 	dgi_structure_clear(&c->structure);
 	dgi_catalogue_clear(&c->catalogue);
+	dgi_sessions_free(c->sessions);
 	free(c->chunks_found);
+	free(c->blocks);
 }
+
+#define KIND(name) (1U << DGI_KIND_##name)
 
 dg_status dgi_volume_check(const char *path, bool deep, const struct dgi_check_hooks *hooks,
 			   dg_check_report *report, dg_error *err)
 {
-	struct dgi_checking graph = { .hooks = hooks, .report = report, .deep = deep, .fd = -1 };
-	struct dgi_checking tensors = graph;
+	struct dgi_checking files[N_FILES] = {
+		[GRAPH] = { .file = DGI_GRAPH_FILE,
+			    .kinds = KIND(BOOK) | KIND(ARRAY) | KIND(SEGMENT),
+			    .single = DGI_KIND_BOOK },
+		[TENSORS] = { .file = DGI_TENSORS_FILE,
+			      .kinds = KIND(TENSOR) | KIND(CHUNK) | KIND(SESSIONS),
+			      .single = DGI_KIND_SESSIONS },
+		[JOURNAL] = { .file = DGI_JOURNAL_FILE,
+			      .kinds = KIND(IDENTITY) | KIND(BLOCK),
+			      .single = DGI_KIND_IDENTITY },
+	};
 	struct dgi_lock *lock = NULL;
 	uint8_t *room = malloc(DGI_CHECK_ROOM_BYTES);
 	dg_status st = room ? check_presence(path, err) : dgi_fail_memory(err, "check");
 
-	graph.is_graph = true;
-	graph.file = DGI_GRAPH_FILE;
-	tensors.file = DGI_TENSORS_FILE;
-	graph.room = tensors.room = room;
 	if (!st)
 		st = dgi_lock_take(path, false, &lock, err);
+	for (size_t i = 0; i < N_FILES; i++) {
+		files[i].hooks = hooks;
+		files[i].report = report;
+		files[i].deep = deep;
+		files[i].room = room;
+		files[i].fd = -1;
+		if (!st)
+			st = open_file(&files[i], path, err);
+	}
 	if (!st)
-		st = open_file(&graph, path, err);
+		st = dgi_sessions_new(&files[TENSORS].sessions, err);
 	if (!st)
-		st = open_file(&tensors, path, err);
-	if (!st)
-		st = check_both(&graph, &tensors, err);
-	clear(&graph);
-	clear(&tensors);
+		st = check_all(files, path, err);
+	for (size_t i = 0; i < N_FILES; i++)
+		clear(&files[i]);
 	dgi_lock_release(lock);
 	free(room);
 	return st;

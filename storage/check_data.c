@@ -266,6 +266,8 @@ dg_status dgi_check_chunk(struct dgi_checking *c, const struct dgi_key *key,
 		add_stray(c, key);
 		return DG_OK;
 	}
+	if (key->log > c->log)
+		c->log = key->log;
 	rows = &c->catalogue.rows[i];
 	entry = rows->first_entry + key->chunk;
 	bit = UINT64_C(1) << (entry % 64);
