@@ -50,8 +50,8 @@ struct walker {
 	uint64_t window_page;
 	uint64_t window_pages; /* 0: nothing in it */
 	uint8_t window[WINDOW_PAGES * DGI_PAGE_BYTES];
-	uint8_t piece[DGI_PAGE_BYTES]; /* of a value of the free list */
-	uint8_t branches[DGI_TREE_DEPTH_MAX][DGI_PAGE_BYTES];
+	uint8_t piece[DGI_PAGE_BYTES];	     /* of a value of the free list */
+	uint8_t (*branches)[DGI_PAGE_BYTES]; /* the one being walked on each level */
 };
 
 /* --- Findings --- */
@@ -564,10 +564,21 @@ static dg_status read_meta(struct walker *w, dg_error *err)
 	return DG_OK;
 }
 
+static dg_status make_levels(struct walker *w, dg_error *err)
+{
+	size_t n =
+		w->meta.main.depth > w->meta.free.depth ? w->meta.main.depth : w->meta.free.depth;
+
+	w->branches = malloc((n ? n : 1) * sizeof *w->branches);
+	return w->branches ? DG_OK : dgi_fail_memory(err, "walk");
+}
+
 static dg_status walk(struct walker *w, dg_error *err)
 {
 	dg_status st = read_meta(w, err);
 
+	if (!st)
+		st = make_levels(w, err);
 	if (!st && w->options->account)
 		st = begin_accounting(w, err);
 	if (!st)
@@ -595,11 +606,13 @@ dg_status dgi_walk(int fd, const struct dgi_walk_options *options, dgi_walk_fn *
 	w->report = report;
 	w->visited = 0;
 	w->used = NULL;
+	w->branches = NULL;
 	w->window_pages = 0;
 	st = walk(w, &error);
 	if (st && err)
 		*err = error;
 	free(w->used);
+	free(w->branches);
 	free(w);
 	return st;
 }
