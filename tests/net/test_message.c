@@ -130,7 +130,9 @@ static void a_server_status_comes_back_whole(void **state)
 
 static dg_tensor_info tensor(uint32_t id, size_t name_bytes)
 {
-	dg_tensor_info info = { .id = id, .dtype = DG_FLOAT32, .row_bytes = 4, .chunk_pages = 1 };
+	dg_tensor_info info = {
+		.id = id, .dtype = DG_FLOAT32, .row_bytes = 4, .chunk_rows = 1, .chunk_pages = 1
+	};
 
 	memset(info.name, 'n', name_bytes);
 	return info;
