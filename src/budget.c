@@ -14,6 +14,11 @@ bool dgi_budget_take(struct dgi_budget *budget, uint64_t n)
 	return true;
 }
 
+void dgi_budget_take_anyway(struct dgi_budget *budget, uint64_t n)
+{
+	atomic_fetch_add(&budget->used, n);
+}
+
 void dgi_budget_give(struct dgi_budget *budget, uint64_t n)
 {
 	uint64_t before = atomic_fetch_sub(&budget->used, n);

@@ -17,6 +17,8 @@ struct dgi_budget {
 
 /* One alone may exceed the budget: it would wait for ever. */
 bool dgi_budget_take(struct dgi_budget *budget, uint64_t n);
+/* For a few bytes, whose number is bounded otherwise: they may exceed the budget. */
+void dgi_budget_take_anyway(struct dgi_budget *budget, uint64_t n);
 void dgi_budget_give(struct dgi_budget *budget, uint64_t n);
 
 #endif

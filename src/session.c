@@ -12,7 +12,8 @@
 #include <sys/socket.h>
 
 #define REQUEST_OVERHEAD_BYTES 1024 /* counted for each request beside its body */
-#define LINGER_MS 2000		    /* for the peer to read our last words */
+#define SMALL_BYTES 8192
+#define LINGER_MS 2000 /* for the peer to read our last words */
 
 static const struct dgi_conn_limits limits = {
 	.handshake_ms = 5000,
@@ -48,12 +49,24 @@ static uint64_t cost_of(const struct dgi_frame *frame)
 	return frame->body_bytes + REQUEST_OVERHEAD_BYTES;
 }
 
+/*
+ * One small request at a time of each client, and its answer, need not wait for the memory that
+ * large ones take: clients that do little are served whatever the others do.
+ */
+static bool take_memory(struct dgi_budget *budget, uint64_t n, bool is_only)
+{
+	if (!is_only || n > SMALL_BYTES)
+		return dgi_budget_take(budget, n);
+	dgi_budget_take_anyway(budget, n);
+	return true;
+}
+
 static bool place(void *context, const struct dgi_frame *frame, struct dgi_place *out)
 {
 	struct dgi_session *s = context;
 
 	(void)out;
-	return dgi_budget_take(&s->server->requests, cost_of(frame));
+	return take_memory(&s->server->requests, cost_of(frame), s->n_pending == 0);
 }
 
 void dgi_session_begin(struct dgi_session *s, struct dgi_loop *loop, struct dgi_pool *pool)
@@ -226,7 +239,7 @@ static bool handle_pull(struct dgi_session *s, struct dgi_message *m)
 		reply_error(s, &m->frame, &err);
 		return false;
 	}
-	if (!dgi_budget_take(&s->server->replies, plan.reply_bytes)) {
+	if (!take_memory(&s->server->replies, plan.reply_bytes, !s->conn.out.first)) {
 		s->has_waiting = true;
 		s->waiting = *m;
 		s->plan = plan;
@@ -344,7 +357,7 @@ static bool is_congested(const struct dgi_session *s)
 
 static void serve_waiting(struct dgi_session *s)
 {
-	if (!dgi_budget_take(&s->server->replies, s->plan.reply_bytes)) {
+	if (!take_memory(&s->server->replies, s->plan.reply_bytes, !s->conn.out.first)) {
 		s->is_starved = true;
 		return;
 	}
