@@ -278,6 +278,25 @@ static dg_status listen_endpoint(const struct dgi_endpoint *at, struct dgi_liste
 	return st;
 }
 
+/*
+ * Listens at the first endpoint that this host has; of a name such as localhost preferably the
+ * IPv4 one, which is what others mean by it.
+ */
+static dg_status listen_first(const struct dgi_endpoints *at, struct dgi_listener *l, dg_error *err)
+{
+	dg_status st = DG_NOTFOUND;
+
+	for (int turn = 0; turn < 2; turn++)
+		for (size_t i = 0; i < at->n; i++) {
+			if ((at->at[i].address.ss_family == AF_INET6) != turn)
+				continue;
+			st = listen_endpoint(&at->at[i], l, err);
+			if (st != DG_IO && st != DG_UNSUPPORTED)
+				return st;
+		}
+	return st;
+}
+
 dg_status dgi_listen(const struct dgi_address *address, bool beyond_host, struct dgi_listener *out,
 		     dg_error *err)
 {
@@ -293,7 +312,7 @@ dg_status dgi_listen(const struct dgi_address *address, bool beyond_host, struct
 			      "other hosts reach this address, and anyone there could read and "
 			      "write; allow it as insecure, or use loopback or a Unix socket");
 	if (!st)
-		st = listen_endpoint(&at.at[0], &l, err);
+		st = listen_first(&at, &l, err);
 	if (st)
 		return dgi_context(err, st, "listen on %s", text);
 	*out = l;

@@ -250,6 +250,22 @@ static void dead_clients_give_their_memory_back(void **state)
 	free(rows);
 }
 
+static void a_client_that_says_nothing_is_sent_away(void **state)
+{
+	struct dgi_frame frame;
+	uint8_t body[600];
+	int64_t begun = dgi_now_ms();
+	int fd;
+
+	(void)state;
+	served_start(&served, tcp, (dg_server_options){ 0 });
+	fd = raw_open(&served);
+	assert_int_equal(write(fd, "DGF1", 4), 4);
+	assert_false(raw_read(fd, &frame, body, sizeof body));
+	assert_true(dgi_now_ms() - begun >= 5000);
+	(void)close(fd);
+}
+
 /* --- Servers in processes of their own --- */
 
 struct child {
@@ -403,6 +419,8 @@ int main(void)
 		BOTH(a_client_that_never_reads_stops_only_itself),
 		BOTH(clients_wait_for_each_others_memory),
 		BOTH(small_requests_pass_while_large_ones_have_all_memory),
+		{ "a_client_that_says_nothing_is_sent_away",
+		  a_client_that_says_nothing_is_sent_away, set_up, tear_down, &over_unix },
 		BOTH(dead_clients_give_their_memory_back),
 	};
 
