@@ -1,0 +1,30 @@
+/* value.h -- elements of a tensor as text, as numbers and as JSON. */
+#ifndef TOOL_VALUE_H
+#define TOOL_VALUE_H
+
+#include <distgraph/types.h>
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+/* Room for the text of any element. */
+#define VALUE_TEXT_BYTES 32
+
+/* Is it one of the floating-point types? */
+bool value_is_float(dg_dtype dtype);
+
+double value_number(dg_dtype dtype, const void *element);
+/* Of an integer or bool. */
+int64_t value_integer(dg_dtype dtype, const void *element);
+
+/* The fewest digits that read back as the same value; "true", "false", "nan", "inf", "-inf". */
+void value_text(dg_dtype dtype, const void *element, char out[VALUE_TEXT_BYTES]);
+
+/* Prints the elements of one row on @out, with @between between them. */
+void value_print_row(FILE *out, const dg_tensor_info *tensor, const void *row, char between);
+
+/* One row as JSON: a scalar, or nested arrays in the row's shape. NaN and infinities are strings. */
+json_t *value_json_row(const dg_tensor_info *tensor, const void *row);
+
+#endif
