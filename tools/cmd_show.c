@@ -189,25 +189,19 @@ static dg_status choose_ids(struct source *s, const dg_tensor_info *tensor, cons
 }
 
 /* One row as a line, or as an element of the JSON list. */
-static dg_status print_row(const dg_tensor_info *tensor, const struct arguments *a, dg_id label,
-			   const char *row, bool first, dg_error *err)
+static void print_row(const dg_tensor_info *tensor, const struct arguments *a, dg_id label,
+		      const char *row, bool first)
 {
-	json_t *values;
-	int failed;
-
-	if (!a->json) {
-		printf("%" PRId64 "\t", label);
-		value_print_row(stdout, tensor, row, ' ');
-		putchar('\n');
-		return DG_OK;
+	if (a->json) {
+		printf("%s\n    {\"%s\": %" PRId64 ", \"values\": ", first ? "" : ",",
+		       a->ids ? "id" : "row", label);
+		value_print_json_row(stdout, tensor, row);
+		putchar('}');
+		return;
 	}
-	values = value_json_row(tensor, row);
-	printf("%s\n    {\"%s\": %" PRId64 ", \"values\": ", first ? "" : ",",
-	       a->ids ? "id" : "row", label);
-	failed = json_dumpf(values, stdout, JSON_COMPACT | JSON_ENCODE_ANY);
-	putchar('}');
-	json_decref(values);
-	return failed ? fail(err, DG_NOMEM, "row %" PRId64 ": out of memory", label) : DG_OK;
+	printf("%" PRId64 "\t", label);
+	value_print_row(stdout, tensor, row, ' ');
+	putchar('\n');
 }
 
 static dg_status print_rows(struct source *s, const dg_tensor_info *tensor,
@@ -222,8 +216,8 @@ static dg_status print_rows(struct source *s, const dg_tensor_info *tensor,
 
 		st = dg_store_gather(s->stores[0], tensor, choice->rows.items + at, n, rows, err);
 		for (size_t i = 0; !st && i < n; i++)
-			st = print_row(tensor, a, choice->labels.items[at + i],
-				       rows + i * tensor->row_bytes, at + i == 0, err);
+			print_row(tensor, a, choice->labels.items[at + i],
+				  rows + i * tensor->row_bytes, at + i == 0);
 	}
 	free(rows);
 	return st;

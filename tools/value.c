@@ -1,4 +1,4 @@
-/* value.c -- elements of a tensor as text, as numbers and as JSON. */
+/* value.c -- elements of a tensor as numbers, as text and as JSON. */
 #include "value.h"
 
 #include <inttypes.h>
@@ -137,40 +137,37 @@ void value_print_row(FILE *out, const dg_tensor_info *tensor, const void *row, c
 	}
 }
 
-static json_t *json_element(dg_dtype dtype, const void *element)
+/* A number or a boolean as it is; what JSON has no number for as a string. */
+static void print_json_element(FILE *out, dg_dtype dtype, const void *element)
 {
 	char text[VALUE_TEXT_BYTES];
+	bool quoted = !isfinite(value_number(dtype, element));
 
-	if (dtype == DG_BOOL)
-		return json_boolean(value_integer(dtype, element));
-	if (!value_is_float(dtype))
-		return json_integer(value_integer(dtype, element));
 	value_text(dtype, element, text);
-	if (!isfinite(value_number(dtype, element)))
-		return json_string(text);
-	/* By its short text, so that 0.1 of a narrow type does not become 0.10000000149011612. */
-	return json_real(strtod(text, NULL));
+	fprintf(out, quoted ? "\"%s\"" : "%s", text);
 }
 
-static json_t *json_axis(const dg_tensor_info *tensor, uint32_t axis, const char **element)
+/* The elements from *element on that belong to @axis, which moves behind them. */
+static void print_json_axis(FILE *out, const dg_tensor_info *tensor, uint32_t axis,
+			    const char **element)
 {
-	json_t *array;
-
 	if (axis == tensor->rank) {
-		json_t *value = json_element(tensor->dtype, *element);
-
+		print_json_element(out, tensor->dtype, *element);
 		*element += dg_dtype_bytes(tensor->dtype);
-		return value;
+		return;
 	}
-	array = json_array();
-	for (int64_t i = 0; i < tensor->shape[axis]; i++)
-		(void)json_array_append_new(array, json_axis(tensor, axis + 1, element));
-	return array;
+	putc('[', out);
+	for (int64_t i = 0; i < tensor->shape[axis]; i++) {
+		if (i)
+			putc(',', out);
+		print_json_axis(out, tensor, axis + 1, element);
+	}
+	putc(']', out);
 }
 
-json_t *value_json_row(const dg_tensor_info *tensor, const void *row)
+void value_print_json_row(FILE *out, const dg_tensor_info *tensor, const void *row)
 {
 	const char *element = row;
 
-	return json_axis(tensor, 0, &element);
+	print_json_axis(out, tensor, 0, &element);
 }

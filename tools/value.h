@@ -1,10 +1,9 @@
-/* value.h -- elements of a tensor as text, as numbers and as JSON. */
+/* value.h -- elements of a tensor as numbers, as text and as JSON. */
 #ifndef TOOL_VALUE_H
 #define TOOL_VALUE_H
 
 #include <distgraph/types.h>
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -24,7 +23,7 @@ void value_text(dg_dtype dtype, const void *element, char out[VALUE_TEXT_BYTES])
 /* Prints the elements of one row on @out, with @between between them. */
 void value_print_row(FILE *out, const dg_tensor_info *tensor, const void *row, char between);
 
-/* One row as JSON: a scalar, or nested arrays in the row's shape. NaN and infinities are strings. */
-json_t *value_json_row(const dg_tensor_info *tensor, const void *row);
+/* The same as JSON: a scalar, or nested arrays in the row's shape. NaN and infinities are strings. */
+void value_print_json_row(FILE *out, const dg_tensor_info *tensor, const void *row);
 
 #endif
