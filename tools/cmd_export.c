@@ -61,7 +61,7 @@ static void print_csv_header(FILE *out, const struct source *s, const dg_tensor_
 static dg_status open_csv(struct sink *sink, const struct source *s, const dg_tensor_info *tensor,
 			  dg_error *err)
 {
-	(void)snprintf(sink->temporary, sizeof sink->temporary, "%s.%d.tmp", sink->path,
+	(void)snprintf(sink->temporary, sizeof sink->temporary, "%s.tmp-%d", sink->path,
 		       (int)getpid());
 	sink->csv = fopen(sink->temporary, "wxe");
 	if (!sink->csv)

@@ -38,14 +38,14 @@ static json_t *status_json(uint32_t part, const dg_server_status *s)
 
 static void print_header(void)
 {
-	printf("%4s %-7s %7s %5s %9s %5s %9s %9s %11s %11s %9s  %s\n", "PART", "STATE", "PID",
-	       "START", "UPTIME", "CONNS", "PULLS", "PUSHES", "ROWS-PULLED", "ROWS-PUSHED",
+	printf("%4s %-7s %7s %6s %9s %5s %9s %9s %11s %11s %9s  %s\n", "PART", "STATE", "PID",
+	       "STARTS", "UPTIME", "CONNS", "PULLS", "PUSHES", "ROWS-PULLED", "ROWS-PUSHED",
 	       "TRIP-MS", "ADDRESS");
 }
 
 static void print_status(uint32_t part, const dg_server_status *s)
 {
-	printf("%4" PRIu32 " running %7" PRId64 " %5" PRIu64 " %8.1fs %5" PRIu64 " %9" PRIu64
+	printf("%4" PRIu32 " running %7" PRId64 " %6" PRIu64 " %8.1fs %5" PRIu64 " %9" PRIu64
 	       " %9" PRIu64 " %11" PRIu64 " %11" PRIu64 " %9.3f  %s\n",
 	       part, s->pid, s->store.incarnation, (double)s->uptime_ms / 1000, s->connections,
 	       s->pulls, s->pushes, s->rows_pulled, s->rows_pushed, s->round_trip_ms, s->address);

@@ -121,6 +121,19 @@ static dg_status is_part_here(const dg_cluster *cluster, uint32_t part, const ch
 	return DG_OK;
 }
 
+/* By its path, so that the process has its proper name; else, if it was replaced, what runs now. */
+static void run_self(char *const *argv)
+{
+	char path[DG_PATH_BYTES_MAX];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+
+	if (n > 0) {
+		path[n] = '\0';
+		(void)execv(path, argv);
+	}
+	(void)execv("/proc/self/exe", argv);
+}
+
 /* In the child: becomes a server that ends with its parent. Never returns. */
 static void become_server(const struct arguments *a, uint32_t part, pid_t parent)
 {
@@ -143,7 +156,7 @@ static void become_server(const struct arguments *a, uint32_t part, pid_t parent
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() == parent)
-		(void)execv("/proc/self/exe", (char *const *)(uintptr_t)argv);
+		run_self((char *const *)(uintptr_t)argv);
 	_exit(EXIT_FAILED);
 }
 

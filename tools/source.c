@@ -149,7 +149,7 @@ static dg_status open_cluster(struct source *s, const struct reach *reach, dg_er
 		return st;
 	dg_client_close(s->client);
 	s->client = NULL;
-	remark("reading the stores, because of %s", err->text);
+	remark("no server answers, reading the stores: %s", err->text);
 	return open_stores(s, err);
 }
 

@@ -17,7 +17,8 @@ double value_number(dg_dtype dtype, const void *element);
 /* Of an integer or bool. */
 int64_t value_integer(dg_dtype dtype, const void *element);
 
-/* The fewest digits that read back as the same value; "true", "false", "nan", "inf", "-inf". */
+/* Enough digits to read back as the same value, few where few do; or "true", "false", "nan", "inf",
+ * "-inf". */
 void value_text(dg_dtype dtype, const void *element, char out[VALUE_TEXT_BYTES]);
 
 /* Prints the elements of one row on @out, with @between between them. */

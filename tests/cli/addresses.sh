@@ -24,7 +24,7 @@ echo "-- another cluster beside it"
 (up second/second.json; distgraph pull second/second.json node~_N~_ORIGINAL_ID 3 --internal |
 	cut -f 1)
 distgraph pull k/k.json feat 0 >pull.txt 2>&1
-grep -o "part 1" pull.txt | head -n 1
+grep -o "partition 1" pull.txt | head -n 1
 kill $server
 wait $server
 echo "exit $?"

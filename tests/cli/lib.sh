@@ -1,9 +1,18 @@
 # lib.sh -- what the cases share. Sourced, in an empty directory.
 
+# What differs from one run to the next is replaced by a word.
+steady() {
+	sed "s|$DATA|DATA|g; s|unix:[^ ]*\.sock|unix:SOCKET|g; s|$PWD|HERE|g
+		s/[0-9a-f]\{8\}-[0-9a-f-]\{27\}/UUID/g; s/\.tmp-[A-Za-z0-9-]*/.tmp-RANDOM/g
+		s/process [0-9][0-9]*/process PID/g; s/pid [0-9][0-9]*/pid PID/g"
+}
+
 # Runs a command, its messages among its results, and says how it ended.
 try() {
-	"$@" 2>&1
-	echo "exit $?"
+	"$@" >../try.out 2>&1
+	try_code=$?
+	steady <../try.out
+	echo "exit $try_code"
 }
 
 # The karate club in $1 parts as k/k.json, with one node and one edge feature.

@@ -1,5 +1,6 @@
 # Stores are listed, shown, exported and checked without a server.
 karate 2
+exec 2>../messages.txt
 echo "-- ls"
 distgraph ls k/part0 | sed -n '1p;/feat/s/([0-9]*,/(N,/p' | tr -s ' ' | cut -d ' ' -f 1-4
 distgraph ls k/k.json
@@ -13,7 +14,7 @@ part=0
 distgraph show k/part0 feat --ids 0 >/dev/null 2>&1 || part=1
 distgraph show k/part$part feat --ids 0 | sed 1d
 distgraph show k/part$part feat --ids 0 --json | grep '"id"'
-distgraph show k/part$part feat --stats | sed 1d | cut -d ' ' -f 1,3,4,6,7
+distgraph show k/part$part feat --stats | sed 1d | tr -s ' ' | cut -d ' ' -f 1,3,5,7
 echo "-- export"
 distgraph export k/k.json feat feat2.npy
 npy same feat.npy feat2.npy && echo same
@@ -39,3 +40,5 @@ mv k/part1 k/gone
 try distgraph check k/k.json
 try distgraph export k/k.json feat feat3.npy
 ls -A | grep feat
+echo "-- what was said on stderr"
+steady <../messages.txt | sort | uniq -c | tr -s ' '

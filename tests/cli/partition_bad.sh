@@ -21,6 +21,7 @@ for file in missing.csv empty.csv comment.csv ragged.csv letters.csv negative.cs
 done
 cut "$DATA/karate.csv" --nodes 33
 cut "$DATA/karate.csv" --node-data feat=short.npy
+cut "$DATA/karate.csv" --node-data feat=short.npy --nodes 34
 cut "$DATA/karate.csv" --node-data feat=missing.npy
 cut "$DATA/karate.csv" --node-data feat=text.npy
 cut "$DATA/karate.csv" --edge-data weight=long.npy
@@ -35,10 +36,13 @@ mkdir out
 echo mine >out/file
 cut "$DATA/karate.csv"
 cat out/file
-echo "-- also when its replacement fails"
-try distgraph partition ragged.csv -n 2 -o out --force
-cat out/file
-echo "-- replaced by force"
 try distgraph partition "$DATA/karate.csv" -n 2 -o out --force
-ls out
+cat out/file
+echo "-- an old graph is replaced by force, but not when that fails"
+distgraph partition "$DATA/karate.csv" -n 2 -o graph >/dev/null
+try distgraph partition "$DATA/karate.csv" -n 3 -o graph
+try distgraph partition ragged.csv -n 3 -o graph --force
+ls graph
+try distgraph partition "$DATA/karate.csv" -n 3 -o graph --force --method random
+ls graph
 ls -A | grep -v -e csv -e npy

@@ -31,7 +31,7 @@ try distgraph pull k/k.json feat 0 -o nowhere/rows.npy
 try distgraph pull missing.json feat 0
 npy make wide.npy '<f4' 3,3 1
 npy make double.npy '<f8' 3,2 1
-npy make ids_new.npy '<i8' 1 1
+npy make ids_new.npy '<i4' 1 1
 try distgraph push k/k.json feat 0,1 new.npy
 try distgraph push k/k.json feat 0,1,2 wide.npy
 try distgraph push k/k.json feat 0,1,2 double.npy
@@ -44,4 +44,4 @@ distgraph status k/k.json | cut -c 1-12
 echo "-- a store that is served is not read by others"
 try distgraph show k/part0 feat
 try distgraph check k/part0
-distgraph stop k/k.json
+try distgraph stop k/k.json

@@ -158,7 +158,7 @@ static void every_acknowledged_row_is_there_after_ten_kills(void **state)
 
 		if (err.status != DG_CLOSED && err.status != DG_TIMEOUT)
 			fail_msg("%s: %s", dg_status_text(err.status), err.text);
-		assert_non_null(strstr(err.text, "part 1")); /* the one that died is named */
+		assert_non_null(strstr(err.text, "partition 1")); /* the one that died is named */
 		server_start(&s->servers[VICTIM], s->cluster, VICTIM);
 		printf("round %d: %zu pushes acknowledged, %zu rows of the one in flight are new\n",
 		       round, n_acked, compare(s));
@@ -179,7 +179,7 @@ static void a_dead_server_does_not_keep_others_from_answering(void **state)
 	assert_ok(dg_client_pull(s->client, &s->feat, &start, 1, row, &err), &err);
 	dg_book_range(book, DG_NODE, 0, VICTIM, &start, &end);
 	assert_fails(dg_client_pull(s->client, &s->feat, &start, 1, row, &err), DG_CLOSED, &err,
-		     "part 1");
+		     "partition 1");
 	server_start(&s->servers[VICTIM], s->cluster, VICTIM);
 	assert_ok(dg_client_pull(s->client, &s->feat, &start, 1, row, &err), &err);
 }
