@@ -94,14 +94,18 @@ static dg_status parse_range(const struct parser *p, const char *text, size_t n,
 	*start = 0;
 	has_start = read_number(&at, start);
 	range = *at == ':';
-	*end = range ? p->n_rows : *start + 1;
+	*end = p->n_rows;
 	at += range;
 	has_end = range && read_number(&at, end);
 	if (at != text + n || !(has_start || range))
 		return fail(p->err, DG_INVALID, "'%.*s' is no id and no range such as 10:20",
 			    (int)n, text);
-	if (!range)
-		return check_id(p, *start);
+	if (!range) {
+		dg_status st = check_id(p, *start);
+
+		*end = st ? *start : *start + 1;
+		return st;
+	}
 	if (has_start && has_end && *start > *end)
 		return fail(p->err, DG_INVALID, "range %.*s ends before it starts", (int)n, text);
 	if (*start < 0 || *start > p->n_rows)

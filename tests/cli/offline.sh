@@ -25,7 +25,10 @@ try distgraph export k/k.json feat nowhere/feat.npy
 try distgraph export k/k.json feat nowhere/feat.csv
 echo "-- refused"
 try distgraph ls missing
-try distgraph ls .
+mkdir -m 700 empty
+try distgraph ls empty
+mkdir -m 755 open
+try distgraph ls open
 try distgraph show k/k.json feat
 try distgraph show k/part0 nothing
 try distgraph show k/part0 feat --rows 0:35
