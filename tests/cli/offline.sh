@@ -35,12 +35,15 @@ try distgraph show k/part0 feat --rows 0:35
 try distgraph show k/part0 feat --ids 34
 try distgraph show k/part$((1 - part)) feat --ids 0
 echo "-- check"
-try distgraph check k/part0
-try distgraph check k/k.json --deep
+check() { # how many pages and bytes is the store's affair
+	try distgraph check "$@" | sed 's/sound, .*/sound/'
+}
+check k/part0
+check k/k.json --deep
 distgraph check k/k.json --json | grep -c '"sound": true'
-try distgraph check missing.json
+check missing.json
 mv k/part1 k/gone
-try distgraph check k/k.json
+check k/k.json
 try distgraph export k/k.json feat feat3.npy
 ls -A | grep feat
 echo "-- what was said on stderr"

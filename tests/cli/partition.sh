@@ -6,7 +6,7 @@ npy make feat.npy '<f4' 34,2 $(seq 0 67)
 npy make weight.npy '<i8' 78 $(seq 100 177)
 distgraph partition "$DATA/karate.csv" -n 2 -o k --node-data feat=feat.npy \
 	--edge-data weight=weight.npy | cut_count
-find k -type f | sort
+ls k
 distgraph ls k/k.json 2>/dev/null
 try distgraph partition "$DATA/karate.csv" -n 3 -o two/graph --name club --method random
 mkdir two
