@@ -5,6 +5,7 @@
 #include "check.h"
 #include "fail.h"
 #include "ops.h"
+#include "uuid.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -98,6 +99,12 @@ static dg_status check_header(const struct dgi_entry *entry, uint32_t magic, uin
 		return dgi_fail(err, DG_CORRUPT, "journal entry: kind %d", (int)entry->kind);
 	if (!dgi_op_known(entry->op))
 		return dgi_fail(err, DG_CORRUPT, "journal entry: operation %u", entry->op);
+	/* The number of the next write is above it, and must be one too. */
+	if (entry->log_number == 0 || entry->log_number > INT64_MAX)
+		return dgi_fail(err, DG_CORRUPT, "journal entry: log number %" PRIu64,
+				entry->log_number);
+	if (entry->session.number == 0 && !dgi_uuid_is_zero(&entry->session.id))
+		return dgi_fail(err, DG_CORRUPT, "journal entry: push 0 of a session");
 	if (entry->row_bytes == 0 || entry->row_bytes > DG_ROW_BYTES_MAX)
 		return dgi_fail(err, DG_CORRUPT, "journal entry: %" PRIu32 " bytes a row",
 				entry->row_bytes);

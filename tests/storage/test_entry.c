@@ -97,6 +97,41 @@ static void an_entry_has_a_largest_size(void **state)
 	assert_int_equal(dgi_entry_bytes(&entry), 0);
 }
 
+static void a_log_number_has_limits(void **state)
+{
+	struct dgi_entry entry = push_of_three_rows(), back;
+	uint8_t data[200];
+	dg_error err = { 0 };
+	size_t used;
+
+	(void)state;
+	entry.log_number = INT64_MAX;
+	dgi_entry_encode(&entry, data);
+	assert_ok(dgi_entry_decode(data, sizeof data, &back, &used, &err), &err);
+	dgi_put_u64(data + 16, (uint64_t)INT64_MAX + 1);
+	assert_fails(dgi_entry_decode(data, sizeof data, &back, &used, &err), DG_CORRUPT, &err,
+		     "log number 9223372036854775808");
+	dgi_put_u64(data + 16, 0);
+	assert_fails(dgi_entry_decode(data, sizeof data, &back, &used, &err), DG_CORRUPT, &err,
+		     "log number 0");
+}
+
+static void a_session_has_a_number(void **state)
+{
+	struct dgi_entry entry = push_of_three_rows(), back;
+	uint8_t data[200];
+	dg_error err = { 0 };
+	size_t used;
+
+	(void)state;
+	entry.session = (struct dgi_session_mark){ 0 };
+	dgi_entry_encode(&entry, data);
+	assert_ok(dgi_entry_decode(data, sizeof data, &back, &used, &err), &err);
+	data[40] = 1;
+	assert_fails(dgi_entry_decode(data, sizeof data, &back, &used, &err), DG_CORRUPT, &err,
+		     "push 0 of a session");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -104,6 +139,8 @@ int main(void)
 		cmocka_unit_test(a_fill_holds_a_run_and_one_operand),
 		cmocka_unit_test(an_entry_cut_anywhere_is_refused),
 		cmocka_unit_test(an_entry_has_a_largest_size),
+		cmocka_unit_test(a_log_number_has_limits),
+		cmocka_unit_test(a_session_has_a_number),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
