@@ -1,9 +1,14 @@
 /* The hex examples of docs/format.md are read out of it and decoded. */
 #include "test.h"
 
+#include "block.h"
+#include "bytes.h"
 #include "chunk.h"
+#include "entry.h"
 #include "files.h"
-#include "record.h"
+#include "mark.h"
+#include "ops.h"
+#include "sessions.h"
 #include "superblock.h"
 #include "tensor_info.h"
 #include "uuid.h"
@@ -14,6 +19,7 @@
 #include <string.h>
 
 #define STORE_UUID "3f2504e0-4f89-41d3-9a0c-0305e82c3301"
+#define SESSION_ID "6ba7b810-9dad-41d1-80b4-00c04fd430c8"
 
 static char *document;
 
@@ -22,13 +28,16 @@ struct example {
 	size_t n;
 };
 
-/* Appends the bytes of one line: an offset, hex pairs, and a remark behind '|'. */
+/* Appends the bytes of one line: an offset, hex pairs, and a remark behind '|'. Bytes that are left
+ * out in front of it are 0. */
 static const char *read_line(const char *at, struct example *out)
 {
 	const char *end = strchr(at, '\n');
+	size_t offset = strtoul(at, NULL, 16);
 
 	assert_non_null(end);
-	assert_int_equal(strtoul(at, NULL, 16), out->n);
+	assert_true(offset >= out->n && offset < sizeof out->data);
+	out->n = offset;
 	at += strcspn(at, " ");
 	while (at < end && *at != '|') {
 		char *behind;
@@ -163,6 +172,130 @@ static void the_chunk_is_as_described(void **state)
 	assert_memory_equal(value.data + 48, wanted, sizeof wanted);
 }
 
+static struct dgi_entry entry_at(const struct example *block, size_t *at)
+{
+	struct dgi_entry entry;
+	uint8_t again[128];
+	dg_error err = { 0 };
+	size_t used;
+
+	assert_ok(dgi_entry_decode(block->data + *at, block->n - *at, &entry, &used, &err), &err);
+	assert_true(used <= sizeof again);
+	dgi_entry_encode(&entry, again);
+	assert_memory_equal(again, block->data + *at, used);
+	*at += used;
+	return entry;
+}
+
+static void add_is_as_described(const struct dgi_entry *entry, float (*rows)[2])
+{
+	char text[DG_UUID_TEXT_BYTES];
+
+	assert_int_equal(entry->kind, DGI_ENTRY_ROWS);
+	assert_int_equal(entry->op, DGI_OP_ADD);
+	assert_int_equal(entry->log_number, 6);
+	assert_int_equal(entry->tensor, 3);
+	assert_int_equal(entry->n, 1);
+	assert_int_equal(dgi_get_u64(entry->rows), 1);
+	dgi_uuid_text(&entry->session.id, text);
+	assert_string_equal(text, SESSION_ID);
+	assert_int_equal(entry->session.number, 4);
+	assert_int_equal(entry->session.window, 5);
+	dgi_op_apply(DGI_OP_ADD, DG_FLOAT32, 2, rows[1], entry->operands, rows[1]);
+}
+
+static void fill_is_as_described(const struct dgi_entry *entry, float (*rows)[2])
+{
+	assert_int_equal(entry->kind, DGI_ENTRY_FILL);
+	assert_int_equal(entry->op, DGI_OP_MULTIPLY);
+	assert_int_equal(entry->log_number, 7);
+	assert_int_equal(entry->first, 0);
+	assert_int_equal(entry->count, 3);
+	assert_true(dgi_uuid_is_zero(&entry->session.id));
+	for (size_t i = 0; i < 3; i++)
+		dgi_op_apply(DGI_OP_MULTIPLY, DG_FLOAT32, 2, rows[i], entry->operands, rows[i]);
+}
+
+static void the_block_and_its_entries_are_as_described(void **state)
+{
+	const float wanted[3][2] = { { 2, 4 }, { 2, 0 }, { 0, 200 } };
+	float rows[3][2] = { { 1, 2 }, { 0.5f, -1 }, { 0, 100 } };
+	struct dgi_key key;
+	struct example block;
+	struct dgi_record record = decode("block", &key, &block);
+	struct dgi_entry entry;
+	size_t at = 48;
+
+	(void)state;
+	assert_int_equal(key.kind, DGI_KIND_BLOCK);
+	assert_int_equal(key.block, 2);
+	assert_int_equal(record.log, 7);
+	assert_int_equal(record.count, 0);
+	entry = entry_at(&block, &at);
+	add_is_as_described(&entry, rows);
+	entry = entry_at(&block, &at);
+	fill_is_as_described(&entry, rows);
+	assert_int_equal(at, block.n);
+	assert_memory_equal(rows, wanted, sizeof wanted);
+}
+
+static void blocks_have_the_sizes_described(void **state)
+{
+	const uint32_t pages[] = { 1, 4, 16, 64, 256 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof pages / sizeof pages[0]; i++)
+		assert_int_equal(dgi_block_pages(dgi_block_room(pages[i])), pages[i]);
+}
+
+static void the_session_table_is_as_described(void **state)
+{
+	struct dgi_key key;
+	struct example value;
+	struct dgi_record record = decode("sessions", &key, &value);
+	enum dgi_push_novelty novelty;
+	struct dgi_session_mark mark;
+	struct dgi_sessions *sessions;
+	dg_error err = { 0 };
+	dg_uuid id;
+
+	(void)state;
+	assert_int_equal(key.kind, DGI_KIND_SESSIONS);
+	assert_int_equal(record.log, 5);
+	assert_ok(dgi_uuid_parse(SESSION_ID, &id, &err), &err);
+	assert_ok(dgi_sessions_new(&sessions, &err), &err);
+	assert_ok(dgi_sessions_decode(sessions, value.data + 48, record.payload_bytes, &err), &err);
+	for (uint64_t number = 1; number <= 3; number++) {
+		assert_ok(dgi_sessions_look(sessions, &id, number, &novelty, &mark, &err), &err);
+		assert_int_equal(novelty, number == 2 ? DGI_PUSH_NEW : DGI_PUSH_REPEAT);
+	}
+	assert_ok(dgi_sessions_look(sessions, &id, 4, &novelty, &mark, &err), &err);
+	assert_int_equal(mark.number, 4);
+	assert_int_equal(mark.window, 5);
+	dgi_sessions_free(sessions);
+}
+
+static void the_mark_is_as_described(void **state)
+{
+	struct example slot = find("mark-slot");
+	uint8_t again[DGI_MARK_SLOT_BYTES];
+	struct dgi_mark mark;
+	dg_error err = { 0 };
+	uint64_t turn;
+	dg_uuid uuid;
+
+	(void)state;
+	assert_int_equal(slot.n, DGI_MARK_SLOT_BYTES);
+	assert_ok(dgi_uuid_parse(STORE_UUID, &uuid, &err), &err);
+	assert_ok(dgi_mark_decode(slot.data, &uuid, &mark, &turn, &err), &err);
+	assert_int_equal(turn, 9);
+	assert_int_equal(mark.log_number, 7);
+	assert_int_equal(mark.incarnation, 3);
+	assert_true(mark.clean);
+	dgi_mark_encode(&mark, turn, &uuid, again);
+	assert_memory_equal(again, slot.data, sizeof again);
+}
+
 static int load_document(void **state)
 {
 	dg_error err = { 0 };
@@ -186,6 +319,10 @@ int main(void)
 		cmocka_unit_test(the_superblock_is_as_described),
 		cmocka_unit_test(the_tensor_is_as_described),
 		cmocka_unit_test(the_chunk_is_as_described),
+		cmocka_unit_test(the_block_and_its_entries_are_as_described),
+		cmocka_unit_test(blocks_have_the_sizes_described),
+		cmocka_unit_test(the_session_table_is_as_described),
+		cmocka_unit_test(the_mark_is_as_described),
 	};
 
 	return cmocka_run_group_tests(tests, load_document, free_document);
