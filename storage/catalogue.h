@@ -6,10 +6,9 @@
 
 #include "key.h"
 #include "rowcopy.h"
+#include "step.h"
 
 #include <stdbool.h>
-
-#define DGI_GROUP_MAX 8 /* tensors of a row group */
 
 /* Zero is an empty one. */
 struct dgi_catalogue {

@@ -17,7 +17,7 @@ static size_t round_up_to_8(size_t n)
 	return (n + 7) & ~(size_t)7;
 }
 
-/* Body bytes by kind: the row numbers (or the run), then the operands. */
+/* Body bytes by kind: the row numbers (or the run), the operands, a step's parameters. */
 static bool body_bytes(const struct dgi_entry *entry, size_t *out)
 {
 	size_t numbers, operands;
@@ -27,7 +27,8 @@ static bool body_bytes(const struct dgi_entry *entry, size_t *out)
 	else if (!dgi_multiply_size(entry->n, 8, &numbers))
 		return false;
 	return dgi_multiply_size(entry->n, entry->row_bytes, &operands) &&
-	       dgi_add_size(numbers, operands, out) && *out <= DGI_ENTRY_BYTES_MAX;
+	       dgi_add_size(numbers, operands, out) &&
+	       dgi_add_size(*out, entry->parameters_bytes, out) && *out <= DGI_ENTRY_BYTES_MAX;
 }
 
 size_t dgi_entry_bytes(const struct dgi_entry *entry)
@@ -56,7 +57,8 @@ void dgi_entry_encode(const struct dgi_entry *entry, void *out)
 	dgi_write_bytes(&w, entry->session.id.bytes, sizeof entry->session.id.bytes);
 	dgi_write_u64(&w, entry->session.number);
 	dgi_write_u64(&w, entry->session.window);
-	dgi_write_u64(&w, 0);
+	dgi_write_u32(&w, entry->parameters_bytes);
+	dgi_write_u32(&w, 0);
 	if (entry->kind == DGI_ENTRY_FILL) {
 		dgi_write_i64(&w, entry->first);
 		dgi_write_i64(&w, entry->count);
@@ -64,6 +66,7 @@ void dgi_entry_encode(const struct dgi_entry *entry, void *out)
 		dgi_write_bytes(&w, entry->rows, entry->n * 8);
 	}
 	dgi_write_bytes(&w, entry->operands, entry->n * entry->row_bytes);
+	dgi_write_bytes(&w, entry->parameters, entry->parameters_bytes);
 	dgi_write_zeros(&w, w.left);
 	DGI_ASSERT(!w.short_write);
 }
@@ -84,7 +87,8 @@ static uint64_t read_header(struct dgi_reader *r, uint32_t *magic, struct dgi_en
 	dgi_read_bytes(r, entry->session.id.bytes, sizeof entry->session.id.bytes);
 	entry->session.number = dgi_read_u64(r);
 	entry->session.window = dgi_read_u64(r);
-	(void)dgi_read_u64(r);
+	entry->parameters_bytes = dgi_read_u32(r);
+	(void)dgi_read_u32(r);
 	return length;
 }
 
@@ -95,9 +99,12 @@ static dg_status check_header(const struct dgi_entry *entry, uint32_t magic, uin
 		return dgi_fail(err, DG_CORRUPT,
 				"journal entry: magic %08" PRIx32 ", want %08" PRIx32, magic,
 				MAGIC);
-	if (entry->kind != DGI_ENTRY_ROWS && entry->kind != DGI_ENTRY_FILL)
+	if (entry->kind < DGI_ENTRY_ROWS || entry->kind > DGI_ENTRY_STEP)
 		return dgi_fail(err, DG_CORRUPT, "journal entry: kind %d", (int)entry->kind);
-	if (!dgi_op_known(entry->op))
+	if (entry->parameters_bytes > (entry->kind == DGI_ENTRY_STEP ? DGI_STEP_PARAMETERS_MAX : 0))
+		return dgi_fail(err, DG_CORRUPT, "journal entry: %" PRIu32 " bytes of parameters",
+				entry->parameters_bytes);
+	if (entry->kind != DGI_ENTRY_STEP && !dgi_op_known(entry->op))
 		return dgi_fail(err, DG_CORRUPT, "journal entry: operation %u", entry->op);
 	/* The number of the next write is above it, and must be one too. */
 	if (entry->log_number == 0 || entry->log_number > INT64_MAX)
@@ -162,6 +169,7 @@ dg_status dgi_entry_decode(const void *data, size_t n, struct dgi_entry *out, si
 		entry.rows = dgi_read_run(&r, entry.n * 8);
 	}
 	entry.operands = dgi_read_run(&r, entry.n * entry.row_bytes);
+	entry.parameters = dgi_read_run(&r, entry.parameters_bytes);
 	DGI_ASSERT(!r.short_read);
 	*out = entry;
 	*used = length;

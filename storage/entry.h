@@ -8,7 +8,7 @@
 #ifndef DGI_ENTRY_H
 #define DGI_ENTRY_H
 
-#include <distgraph/types.h>
+#include "step.h"
 
 #define DGI_ENTRY_HEADER_BYTES 80
 /* Rows of one entry are bounded in bytes, so that replay needs no more memory than this at once. */
@@ -17,6 +17,7 @@
 enum dgi_entry_kind {
 	DGI_ENTRY_ROWS = 1, /* an operand for each of a list of rows */
 	DGI_ENTRY_FILL = 2, /* one operand for a run of rows */
+	DGI_ENTRY_STEP = 3, /* as ROWS, for a whole row group, by a rule (step.h) */
 };
 
 /* Who pushed, and what the server then knew of his pushes (docs/consistency.md). Zero: nobody. */
@@ -28,18 +29,20 @@ struct dgi_session_mark {
 
 struct dgi_entry {
 	enum dgi_entry_kind kind;
-	uint16_t op; /* enum dgi_op */
+	uint16_t op; /* enum dgi_op; of a STEP its rule's number */
 	uint32_t tensor;
 	uint32_t row_bytes;
 	uint64_t log_number;
 	struct dgi_session_mark session;
-	/* ROWS: @n rows, one operand each. FILL: @n is 1. Pointers are lent by the bytes decoded and
+	/* ROWS, STEP: @n rows, one operand each. FILL: @n is 1. Pointers are lent by the bytes decoded and
 	 * have no alignment. */
 	uint64_t n;
-	const uint8_t *rows;	 /* ROWS: n little-endian int64, this partition's row numbers */
+	const uint8_t *rows; /* ROWS, STEP: n little-endian int64, this partition's row numbers */
 	const uint8_t *operands; /* n times row_bytes */
 	int64_t first;		 /* FILL: the run */
 	int64_t count;
+	const uint8_t *parameters; /* STEP */
+	uint32_t parameters_bytes; /* … at most DGI_STEP_PARAMETERS_MAX */
 };
 
 /* Bytes of the entry, a multiple of 8; 0 where it would pass DGI_ENTRY_BYTES_MAX. */

@@ -76,11 +76,4 @@ void dgi_checkpoint_request(struct dgi_volume *volume);
  */
 dg_status dgi_volume_replay(struct dgi_volume *volume, const uint8_t *file, dg_error *err);
 
-/*
- * write.c: changes row @local of a chunk whose rows lie at @slot; shared with the table's readers
- * where @shown.
- */
-void dgi_apply_row(struct dgi_volume *volume, size_t tensor, enum dgi_op op, size_t entry,
-		   uint8_t *row, const uint8_t *operand, bool shown);
-
 #endif

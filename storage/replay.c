@@ -7,83 +7,111 @@
  */
 #include "inside.h"
 
+#include "apply.h"
 #include "bytes.h"
-#include "deadline.h"
 #include "fail.h"
 #include "uuid.h"
 
 #include <inttypes.h>
 
-static dg_status replay_row(struct dgi_volume *v, size_t tensor, const struct dgi_entry *entry,
-			    dg_id row, const uint8_t *operand, dg_error *err)
-{
-	const struct dgi_rows *rows = &v->tensors.catalogue.rows[tensor];
-	uint64_t chunk = dgi_divide(&rows->cut.by_rows, (uint64_t)row);
-	size_t number = rows->first_entry + chunk;
-	uint32_t slot;
-	dg_status st;
+/* An entry being replayed. */
+struct replaying {
+	struct dgi_volume *volume;
+	struct dgi_applying applying;
+	const struct dgi_rows *rows; /* of its own tensor; its group's are cut alike */
+	int64_t n_rows;
+};
 
-	if (entry->log_number <= dgi_table_log(&v->table, number))
-		return DG_OK;
-	if (!dgi_hot_is_writable(&v->hot, number, &slot)) {
-		st = dgi_hot_stage(&v->hot, rows, chunk, &slot, err);
-		if (st)
-			return st;
-		dgi_hot_adopt(&v->hot, number, slot, entry->log_number, true);
-	}
-	dgi_apply_row(v, tensor, (enum dgi_op)entry->op, number,
-		      dgi_slot_at(v->table.segments, slot) +
-			      ((uint64_t)row - chunk * rows->cut.chunk_rows) * rows->cut.row_bytes,
-		      operand, false);
-	return DG_OK;
+static const struct dgi_rows *member_rows(const struct replaying *r, size_t member)
+{
+	return &r->volume->tensors.catalogue.rows[r->applying.members[member]];
 }
 
-static dg_status replay_rows(struct dgi_volume *v, size_t tensor, const struct dgi_entry *entry,
-			     dg_error *err)
+/* Is the entry in the image of this chunk already? In one of its group's, hence in all. */
+static bool is_folded(const struct replaying *r, uint64_t chunk)
 {
-	const int64_t n_rows = v->tensors.catalogue.infos[tensor].n_rows;
-	dg_status st = DG_OK;
+	for (size_t m = 0; m < r->applying.n_members; m++)
+		if (r->applying.entry->log_number <=
+		    dgi_table_log(&r->volume->table, member_rows(r, m)->first_entry + chunk))
+			return true;
+	return false;
+}
 
-	for (uint64_t i = 0; i < entry->n && !st; i++) {
-		dg_id row = (dg_id)dgi_get_u64(entry->rows + i * 8);
+/* The slot with the chunk's rows, which is made hot if need be. */
+static dg_status find_slot(struct replaying *r, size_t member, uint64_t chunk, uint32_t *slot,
+			   dg_error *err)
+{
+	struct dgi_hot *hot = &r->volume->hot;
+	const struct dgi_rows *rows = member_rows(r, member);
+	dg_status st;
 
-		if (row < 0 || row >= n_rows)
-			return dgi_fail(err, DG_CORRUPT, "row %" PRId64 ", there are %" PRId64, row,
-					n_rows);
-		st = replay_row(v, tensor, entry, row, entry->operands + i * entry->row_bytes, err);
-	}
+	if (dgi_hot_is_writable(hot, rows->first_entry + chunk, slot))
+		return DG_OK;
+	st = dgi_hot_stage(hot, rows, chunk, slot, err);
+	if (!st)
+		dgi_hot_adopt(hot, rows->first_entry + chunk, *slot, r->applying.entry->log_number,
+			      true);
 	return st;
 }
 
-static dg_status replay_fill(struct dgi_volume *v, size_t tensor, const struct dgi_entry *entry,
-			     dg_error *err)
+static dg_status replay_row(struct replaying *r, dg_id row, const uint8_t *operand, dg_error *err)
 {
+	struct dgi_place places[DGI_GROUP_MAX];
+	uint64_t chunk;
+
+	if (row < 0 || row >= r->n_rows)
+		return dgi_fail(err, DG_CORRUPT, "row %" PRId64 ", there are %" PRId64, row,
+				r->n_rows);
+	chunk = dgi_divide(&r->rows->cut.by_rows, (uint64_t)row);
+	if (is_folded(r, chunk))
+		return DG_OK;
+	for (size_t m = 0; m < r->applying.n_members; m++) {
+		const struct dgi_cut *cut = &member_rows(r, m)->cut;
+		uint32_t slot;
+		dg_status st = find_slot(r, m, chunk, &slot, err);
+
+		if (st)
+			return st;
+		places[m] = (struct dgi_place){
+			.row = dgi_slot_at(r->volume->table.segments, slot) +
+			       ((uint64_t)row - chunk * cut->chunk_rows) * cut->row_bytes,
+		};
+	}
+	dgi_applying_row(&r->applying, places, operand);
+	return DG_OK;
+}
+
+static dg_status replay_rows(struct replaying *r, dg_error *err)
+{
+	const struct dgi_entry *entry = r->applying.entry;
 	dg_status st = DG_OK;
 
-	if (entry->first + entry->count > v->tensors.catalogue.infos[tensor].n_rows)
-		return dgi_fail(err, DG_CORRUPT, "fill of rows %" PRId64 "..%" PRId64, entry->first,
-				entry->first + entry->count - 1);
-	for (int64_t i = 0; i < entry->count && !st; i++)
-		st = replay_row(v, tensor, entry, entry->first + i, entry->operands, err);
+	if (entry->kind == DGI_ENTRY_FILL) {
+		for (int64_t i = 0; i < entry->count && !st; i++)
+			st = replay_row(r, entry->first + i, entry->operands, err);
+		return st;
+	}
+	for (uint64_t i = 0; i < entry->n && !st; i++)
+		st = replay_row(r, (dg_id)dgi_get_u64(entry->rows + i * 8),
+				entry->operands + i * entry->row_bytes, err);
 	return st;
 }
 
 static dg_status replay_entry(void *context, const struct dgi_entry *entry, dg_error *err)
 {
 	struct dgi_volume *v = context;
-	size_t tensor;
-	dg_status st;
+	struct replaying r = { .volume = v };
+	dg_status st = dgi_applying_begin(&r.applying, &v->tensors.catalogue, &v->table, entry,
+					  v->options.rules, v->options.n_rules, err);
 
-	if (!dgi_catalogue_find(&v->tensors.catalogue, entry->tensor, &tensor))
-		return dgi_fail(err, DG_CORRUPT, "entry %" PRIu64 ": no tensor %" PRIu32,
-				entry->log_number, entry->tensor);
-	if (entry->row_bytes != v->tensors.catalogue.rows[tensor].cut.row_bytes)
-		return dgi_fail(err, DG_CORRUPT,
-				"entry %" PRIu64 ": %" PRIu32 " bytes a row, want %" PRIu32,
-				entry->log_number, entry->row_bytes,
-				v->tensors.catalogue.rows[tensor].cut.row_bytes);
-	st = entry->kind == DGI_ENTRY_FILL ? replay_fill(v, tensor, entry, err)
-					   : replay_rows(v, tensor, entry, err);
+	if (st == DG_NOTFOUND || st == DG_INVALID)
+		st = DG_CORRUPT;
+	if (!st) {
+		r.rows = member_rows(&r, 0);
+		r.n_rows = r.applying.infos[0]->n_rows;
+		st = replay_rows(&r, err);
+	}
+	dgi_applying_clear(&r.applying);
 	/* The table of a checkpoint may be newer than the entry. */
 	if (!st && !dgi_uuid_is_zero(&entry->session.id) &&
 	    entry->log_number > v->tensors.sessions_log)

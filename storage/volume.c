@@ -1,7 +1,6 @@
 /* volume.c -- opening a store's files, reading from them, closing. */
 #include "inside.h"
 
-#include "buffer.h"
 #include "bytes.h"
 #include "deadline.h"
 #include "fail.h"
@@ -309,8 +308,7 @@ static dg_status open_for_writing(struct dgi_volume *v, dg_error *err)
 		v->options.hot_bytes = half_of_memory();
 	dgi_slots_set_budget(v->hot.slots, v->options.hot_bytes);
 	v->staged = calloc(v->table.n ? v->table.n : 1, sizeof *v->staged);
-	v->row = dgi_aligned_alloc(DG_ROW_BYTES_MAX);
-	if (!v->staged || !v->row)
+	if (!v->staged)
 		return dgi_fail_memory(err, v->path);
 	st = open_tensors_env(v, err);
 	if (!st)
@@ -408,7 +406,6 @@ void dgi_volume_close(struct dgi_volume *volume)
 	dgi_lock_release(volume->lock);
 	(void)pthread_mutex_destroy(&volume->telling);
 	free(volume->staged);
-	free(volume->row);
 	free(volume->path);
 	free(volume);
 }

@@ -10,6 +10,7 @@
 #define DGI_VOLUME_H
 
 #include "ops.h"
+#include "step.h"
 
 #include <distgraph/store.h>
 
@@ -41,7 +42,9 @@ struct dgi_volume_options {
 	uint64_t hot_bytes;	      /* what hot chunks may take in memory; 0: half of it */
 	uint64_t journal_quota_bytes; /* 0: 2 GiB */
 	uint64_t checkpoint_bytes;    /* journal bytes that begin one; 0: by measured replay rate */
-	uint64_t map_bytes;	      /* of tensors.mdb at first; 0: by rule; for tests of growth */
+	const struct dgi_step_rule *rules; /* lent; for steps and their replay */
+	size_t n_rules;
+	uint64_t map_bytes; /* of tensors.mdb at first; 0: by rule; for tests of growth */
 };
 
 /* Fails as dg_store_open() says. */
@@ -74,7 +77,11 @@ dg_status dgi_volume_gather(struct dgi_volume *volume, uint32_t tensor, const dg
 struct dgi_write {
 	uint32_t tensor;
 	enum dgi_op op; /* 0: assign */
-	bool fill;	/* @rows is {first row, number of rows}, @data one row for all of them */
+	/* A step by this rule, for the first tensor of a row group; 0: none. @op and @fill are 0. */
+	uint16_t rule;
+	const void *parameters;
+	uint32_t parameters_bytes;
+	bool fill; /* @rows is {first row, number of rows}, @data one row for all of them */
 	const dg_id *rows;
 	size_t n; /* of a fill: 2 */
 	const void *data;

@@ -8,6 +8,7 @@
  */
 #include "inside.h"
 
+#include "apply.h"
 #include "check.h"
 #include "deadline.h"
 #include "fail.h"
@@ -20,12 +21,14 @@
 #define ROOM_WAIT_MS 1000 /* for hot chunks to be written down */
 #define DURABLE_WAIT_MS 30000
 #define PREFETCH_ROWS 8
+#define PREFETCH_BYTES 512 /* of each; the processor's own prefetcher sees longer runs */
 
 /* A push being applied. */
 struct push {
 	struct dgi_volume *volume;
 	struct dgi_write *write;
 	size_t tensor; /* its place in the catalogue */
+	struct dgi_applying applying;
 	const struct dgi_rows *rows;
 	dg_durability durability;
 	int64_t n; /* rows changed, repeats counted */
@@ -85,8 +88,10 @@ static dg_status check_push(struct push *p, dg_error *err)
 	p->durability = info->durability;
 	p->n = w->fill ? w->rows[1] : (int64_t)w->n;
 	p->entry = (struct dgi_entry){
-		.kind = w->fill ? DGI_ENTRY_FILL : DGI_ENTRY_ROWS,
-		.op = (uint16_t)(w->op ? w->op : DGI_OP_ASSIGN),
+		.kind = w->rule	  ? DGI_ENTRY_STEP
+			: w->fill ? DGI_ENTRY_FILL
+				  : DGI_ENTRY_ROWS,
+		.op = w->rule ? w->rule : (uint16_t)(w->op ? w->op : DGI_OP_ASSIGN),
 		.tensor = w->tensor,
 		.row_bytes = p->rows->cut.row_bytes,
 		.n = w->fill ? 1 : w->n,
@@ -94,7 +99,14 @@ static dg_status check_push(struct push *p, dg_error *err)
 		.operands = w->data,
 		.first = w->fill ? w->rows[0] : 0,
 		.count = w->fill ? w->rows[1] : 0,
+		.parameters = w->parameters,
+		.parameters_bytes = w->parameters_bytes,
 	};
+	if (w->parameters_bytes > (w->rule ? DGI_STEP_PARAMETERS_MAX : 0) || (w->rule && w->fill))
+		return dgi_fail(err, DG_INVALID,
+				"tensor '%s': a step with %" PRIu32
+				" bytes of parameters, at most %d",
+				info->name, w->parameters_bytes, DGI_STEP_PARAMETERS_MAX);
 	if (dgi_entry_bytes(&p->entry) == 0)
 		return dgi_fail(err, DG_INVALID,
 				"tensor '%s': %zu rows of %" PRIu32
@@ -116,9 +128,9 @@ static uint64_t chunk_of(const struct push *p, dg_id row)
 	return dgi_divide(&p->rows->cut.by_rows, (uint64_t)row);
 }
 
-static dg_status stage(struct push *p, uint64_t chunk, dg_error *err)
+static dg_status stage(struct push *p, const struct dgi_rows *rows, uint64_t chunk, dg_error *err)
 {
-	size_t entry = p->rows->first_entry + chunk;
+	size_t entry = rows->first_entry + chunk;
 	size_t capacity = p->capacity ? p->capacity * 2 : 64;
 	uint32_t slot;
 	void *larger;
@@ -133,12 +145,17 @@ static dg_status stage(struct push *p, uint64_t chunk, dg_error *err)
 		p->staged = larger;
 		p->capacity = capacity;
 	}
-	st = dgi_hot_stage(&p->volume->hot, p->rows, chunk, &slot, err);
+	st = dgi_hot_stage(&p->volume->hot, rows, chunk, &slot, err);
 	if (st)
 		return st;
 	p->staged[p->n_staged++] = (struct staged){ .entry = entry, .slot = slot };
 	p->volume->staged[entry] = (uint32_t)p->n_staged;
 	return DG_OK;
+}
+
+static const struct dgi_rows *member_rows(const struct push *p, size_t member)
+{
+	return &p->volume->tensors.catalogue.rows[p->applying.members[member]];
 }
 
 static void unstage_all(struct push *p)
@@ -162,7 +179,8 @@ static dg_status stage_all(struct push *p, dg_error *err)
 		if (chunk == last)
 			continue;
 		last = chunk;
-		st = stage(p, chunk, err);
+		for (size_t m = 0; m < p->applying.n_members && !st; m++)
+			st = stage(p, member_rows(p, m), chunk, err);
 	}
 	if (st)
 		unstage_all(p);
@@ -171,61 +189,47 @@ static dg_status stage_all(struct push *p, dg_error *err)
 
 /* --- Changing its rows --- */
 
-void dgi_apply_row(struct dgi_volume *volume, size_t tensor, enum dgi_op op, size_t entry,
-		   uint8_t *row, const uint8_t *operand, bool shown)
+/* Where a row of a member lies, in the slot that holds its chunk now. */
+static struct dgi_place locate(const struct push *p, size_t member, dg_id row)
 {
-	const dg_tensor_info *info = &volume->tensors.catalogue.infos[tensor];
-	const size_t n = info->row_bytes;
-	const size_t n_elements = n / dg_dtype_bytes(info->dtype);
-
-	if (!shown) {
-		dgi_op_apply(op, info->dtype, n_elements, row, operand, row);
-	} else if (op == DGI_OP_ASSIGN) {
-		dgi_table_store_row(&volume->table, entry, row, operand, n);
-	} else {
-		/* Computed before the sequence is odd, so that readers wait for a copy alone. */
-		dgi_op_apply(op, info->dtype, n_elements, row, operand, volume->row);
-		dgi_table_store_row(&volume->table, entry, row, volume->row, n);
-	}
-}
-
-/* Where a row lies in the slot that holds its chunk now; *shown: readers see that slot. */
-static uint8_t *locate(const struct push *p, dg_id row, size_t *entry, bool *shown)
-{
-	const struct dgi_cut *cut = &p->rows->cut;
+	const struct dgi_rows *rows = member_rows(p, member);
+	const struct dgi_cut *cut = &rows->cut;
 	uint64_t chunk = chunk_of(p, row);
-	uint32_t number, slot;
+	struct dgi_place place = { .entry = rows->first_entry + chunk };
+	uint32_t number = p->volume->staged[place.entry];
+	uint32_t slot;
 
-	*entry = p->rows->first_entry + chunk;
-	number = p->volume->staged[*entry];
-	*shown = number == 0;
+	place.shown = number == 0;
 	if (number)
 		slot = p->staged[number - 1].slot;
 	else
-		(void)dgi_table_is_hot(&p->volume->table, *entry, &slot);
-	return dgi_slot_at(p->volume->table.segments, slot) +
-	       ((uint64_t)row - chunk * cut->chunk_rows) * cut->row_bytes;
+		(void)dgi_table_is_hot(&p->volume->table, place.entry, &slot);
+	place.row = dgi_slot_at(p->volume->table.segments, slot) +
+		    ((uint64_t)row - chunk * cut->chunk_rows) * cut->row_bytes;
+	return place;
+}
+
+static void prefetch_row(const struct push *p, dg_id row)
+{
+	const uint8_t *at = locate(p, 0, row).row;
+
+	for (size_t i = 0; i < p->rows->cut.row_bytes && i < PREFETCH_BYTES; i += 64)
+		__builtin_prefetch(at + i, 1);
 }
 
 static void change_rows(struct push *p)
 {
-	const size_t row_bytes = p->rows->cut.row_bytes;
 	const uint8_t *operand = p->entry.operands;
-	const size_t step = p->write->fill ? 0 : row_bytes;
-	const enum dgi_op op = (enum dgi_op)p->entry.op;
+	const size_t step = p->write->fill ? 0 : p->rows->cut.row_bytes;
 
 	for (int64_t i = 0; i < p->n; i++, operand += step) {
-		size_t entry;
-		bool shown;
-		uint8_t *row;
+		struct dgi_place places[DGI_GROUP_MAX];
 
-		if (i + PREFETCH_ROWS < p->n) {
-			row = locate(p, row_of(p, i + PREFETCH_ROWS), &entry, &shown);
-			for (size_t at = 0; at < row_bytes && at < 512; at += 64)
-				__builtin_prefetch(row + at, 1);
-		}
-		row = locate(p, row_of(p, i), &entry, &shown);
-		dgi_apply_row(p->volume, p->tensor, op, entry, row, operand, shown);
+		if (i + PREFETCH_ROWS < p->n)
+			prefetch_row(p, row_of(p, i + PREFETCH_ROWS));
+		for (size_t m = 0; m < p->applying.n_members; m++)
+			places[m] = locate(p, m, row_of(p, i));
+		dgi_applying_row(&p->applying, places, operand);
 		dgi_table_let_readers_in(&p->volume->table);
 	}
 }
@@ -304,20 +308,25 @@ static dg_status apply_locked(struct push *p, bool *no_room, dg_error *err)
 static dg_status apply_push(struct push *p, dg_error *err)
 {
 	struct dgi_deadline deadline = dgi_deadline_in(ROOM_WAIT_MS);
+	const struct dgi_volume_options *options = &p->volume->options;
 	bool no_room;
 	dg_status st = check_push(p, err);
 
 	if (st)
 		return st;
-	for (;;) {
+	st = dgi_applying_begin(&p->applying, &p->volume->tensors.catalogue, &p->volume->table,
+				&p->entry, options->rules, options->n_rules, err);
+	while (!st) {
 		dgi_table_lock(&p->volume->table);
 		st = apply_locked(p, &no_room, err);
 		dgi_table_unlock(&p->volume->table);
 		if (!no_room || dgi_deadline_passed(deadline))
-			break;
+			break; /* done, or refused */
 		dgi_checkpoint_request(p->volume);
 		dgi_sleep_ms(2);
+		st = DG_OK;
 	}
+	dgi_applying_clear(&p->applying);
 	return st ? dgi_context(err, st, "tensor '%s'",
 				p->volume->tensors.catalogue.infos[p->tensor].name)
 		  : DG_OK;

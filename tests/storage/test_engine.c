@@ -22,6 +22,8 @@
 #define TABLE 1	   /* int64, 8 words a row, in chunks of a page */
 #define LAZY 2	   /* int64, scalar, durable every 50 ms */
 #define VOLATILE 3 /* int64, scalar, in memory */
+#define EMB 4	   /* float32, 4 a row, with … */
+#define SUM 5	   /* … its sum of squares, float32, in one row group */
 #define N_ROWS 2000
 #define WORDS 8
 
@@ -58,6 +60,29 @@ static void make_tensor(struct dgi_volume_maker *maker, uint32_t id, const char 
 	assert_ok(dgi_volume_maker_tensor(maker, &info, zeros, &info, &err), &err);
 }
 
+static void make_group(struct dgi_volume_maker *maker)
+{
+	dg_tensor_info emb = { .id = EMB,
+			       .name = "emb",
+			       .dtype = DG_FLOAT32,
+			       .rank = 1,
+			       .shape = { 4 },
+			       .n_rows = N_ROWS,
+			       .row_bytes = 16,
+			       .chunk_pages = 1,
+			       .group = EMB };
+	dg_tensor_info sum = { .id = SUM,
+			       .name = "emb_sum",
+			       .dtype = DG_FLOAT32,
+			       .n_rows = N_ROWS,
+			       .row_bytes = 4,
+			       .group = EMB };
+	dg_error err = { 0 };
+
+	assert_ok(dgi_volume_maker_tensor(maker, &emb, zeros, &emb, &err), &err);
+	assert_ok(dgi_volume_maker_tensor(maker, &sum, zeros, &sum, &err), &err);
+}
+
 static int make_store(void **state)
 {
 	struct place *p = malloc(sizeof *p);
@@ -73,6 +98,7 @@ static int make_store(void **state)
 	make_tensor(maker, TABLE, "table", true, DG_DURABLE_COMMIT);
 	make_tensor(maker, LAZY, "lazy", false, DG_DURABLE_INTERVAL);
 	make_tensor(maker, VOLATILE, "volatile", false, DG_DURABLE_MEMORY);
+	make_group(maker);
 	assert_ok(dgi_volume_maker_close(maker, true, &err), &err);
 	*state = p;
 	return 0;
@@ -403,6 +429,157 @@ static void an_interval_tensor_is_soon_on_disk_and_a_memory_tensor_never(void **
 	dgi_volume_close(volume);
 }
 
+/* --- Steps over a row group --- */
+
+/* A small Adagrad: the state is the mean of squares so far, the parameter the learning rate. */
+static dg_status check_step(const dg_tensor_info *const *members, size_t n_members,
+			    const void *parameters, size_t parameters_bytes, dg_error *err)
+{
+	(void)parameters;
+	if (n_members != 2 || members[1]->dtype != DG_FLOAT32 ||
+	    parameters_bytes != sizeof(float)) {
+		*err = (dg_error){ .status = DG_INVALID, .text = "want a state and a rate" };
+		return DG_INVALID;
+	}
+	return DG_OK;
+}
+
+static void apply_step(const dg_tensor_info *const *members, size_t n_members,
+		       const void *parameters, size_t parameters_bytes, const void *operand,
+		       void *const *rows)
+{
+	float gradient[4], rate, squares = 0;
+	float *emb = rows[0], *sum = rows[1];
+
+	assert_int_equal(n_members, 2);
+	assert_int_equal(members[0]->id, EMB);
+	memcpy(gradient, operand, sizeof gradient);
+	memcpy(&rate, parameters, parameters_bytes);
+	for (int i = 0; i < 4; i++)
+		squares += gradient[i] * gradient[i];
+	*sum += squares / 4;
+	for (int i = 0; i < 4; i++)
+		emb[i] -= rate * gradient[i] / (*sum + 1.0F);
+}
+
+static const struct dgi_step_rule rules[] = { { 7, "small adagrad", check_step, apply_step } };
+
+struct group_mirror {
+	float emb[N_ROWS][4];
+	float sum[N_ROWS];
+};
+
+static void step(struct dgi_volume *volume, struct dgi_rng *rng)
+{
+	const float rate = 0.1F;
+	float gradients[60][4];
+	dg_id ids[60];
+	struct dgi_write write = { .tensor = EMB,
+				   .rule = 7,
+				   .parameters = &rate,
+				   .parameters_bytes = sizeof rate,
+				   .rows = ids,
+				   .n = 60,
+				   .data = gradients };
+
+	for (int i = 0; i < 60; i++) {
+		ids[i] = (dg_id)dgi_rng_below(rng, N_ROWS);
+		for (int k = 0; k < 4; k++)
+			gradients[i][k] = (float)dgi_rng_unit(rng) - 0.5F;
+	}
+	push(volume, &write);
+}
+
+static struct dgi_volume *open_with_rules(const struct place *p, bool writable)
+{
+	return open_store(p, &(struct dgi_volume_options){ .writable = writable,
+							   .rules = rules,
+							   .n_rules = 1,
+							   .checkpoint_bytes = 30000 });
+}
+
+static void step_until_killed(const struct place *p)
+{
+	struct dgi_volume *volume = open_with_rules(p, true);
+	struct dgi_rng rng = dgi_rng_of(8, 0);
+	const dg_id row = 5;
+	const float value = 1;
+	struct dgi_write write = { .tensor = SUM, .op = DGI_OP_ADD, .rows = &row, .n = 1 };
+
+	write.data = &value;
+	for (int i = 0; i < 300; i++)
+		step(volume, &rng);
+	push(volume, &write); /* the state alone, as an ordinary tensor */
+}
+
+static void steps_give_the_same_bits_after_a_kill(void **state)
+{
+	static struct group_mirror mirror, got;
+	static dg_id all[N_ROWS];
+	struct dgi_rng rng = dgi_rng_of(8, 0);
+	struct dgi_volume *volume = open_with_rules(*state, false);
+	dg_error err = { 0 };
+
+	/* What 300 steps give without a store: 60 rows each, drawn alike. */
+	for (int i = 0; i < 300; i++) {
+		const float rate = 0.1F;
+
+		for (int k = 0; k < 60; k++) {
+			const dg_tensor_info *infos[2] = { dgi_volume_tensor(volume, EMB),
+							   dgi_volume_tensor(volume, SUM) };
+			dg_id row = (dg_id)dgi_rng_below(&rng, N_ROWS);
+			float gradient[4];
+
+			for (int d = 0; d < 4; d++)
+				gradient[d] = (float)dgi_rng_unit(&rng) - 0.5F;
+			apply_step(infos, 2, &rate, sizeof rate, gradient,
+				   (void *const[]){ mirror.emb[row], &mirror.sum[row] });
+		}
+	}
+	mirror.sum[5] += 1;
+	dgi_volume_close(volume);
+	in_a_killed_process(step_until_killed, *state);
+	for (dg_id i = 0; i < N_ROWS; i++)
+		all[i] = i;
+	for (int writable = 0; writable < 2; writable++) {
+		volume = open_with_rules(*state, writable);
+		assert_ok(dgi_volume_gather(volume, EMB, all, N_ROWS, got.emb, &err), &err);
+		assert_ok(dgi_volume_gather(volume, SUM, all, N_ROWS, got.sum, &err), &err);
+		assert_memory_equal(&got, &mirror, sizeof got);
+		dgi_volume_close(volume);
+	}
+}
+
+static void a_step_that_does_not_fit_is_refused(void **state)
+{
+	struct dgi_volume *volume = open_with_rules(*state, true);
+	const dg_id row = 1;
+	const float gradient[4] = { 1, 1, 1, 1 }, rate = 1;
+	struct dgi_write write = { .tensor = EMB,
+				   .rule = 7,
+				   .parameters = &rate,
+				   .parameters_bytes = 3,
+				   .rows = &row,
+				   .n = 1,
+				   .data = gradient };
+	dg_error err = { 0 };
+
+	assert_ok(dgi_volume_write(volume, &write, 1, &err), &err);
+	assert_fails(write.status, DG_INVALID, &write.error, "want a state and a rate");
+	write.parameters_bytes = DGI_STEP_PARAMETERS_MAX + 1;
+	assert_ok(dgi_volume_write(volume, &write, 1, &err), &err);
+	assert_fails(write.status, DG_INVALID, &write.error, "257 bytes of parameters");
+	write.parameters_bytes = sizeof rate;
+	write.rule = 8;
+	assert_ok(dgi_volume_write(volume, &write, 1, &err), &err);
+	assert_fails(write.status, DG_NOTFOUND, &write.error, "no step rule 8");
+	write.rule = 7;
+	write.tensor = SUM;
+	assert_ok(dgi_volume_write(volume, &write, 1, &err), &err);
+	assert_fails(write.status, DG_INVALID, &write.error, "the first tensor of a group");
+	dgi_volume_close(volume);
+}
+
 /* --- The budget of hot chunks --- */
 
 static void pushes_to_more_chunks_than_the_budget_holds_go_on(void **state)
@@ -513,6 +690,8 @@ int main(void)
 		with_store(a_clean_stop_leaves_nothing_to_replay),
 		with_store(checkpoints_at_any_moment_lose_and_double_nothing),
 		with_store(an_interval_tensor_is_soon_on_disk_and_a_memory_tensor_never),
+		with_store(steps_give_the_same_bits_after_a_kill),
+		with_store(a_step_that_does_not_fit_is_refused),
 		with_store(pushes_to_more_chunks_than_the_budget_holds_go_on),
 		with_store(a_push_that_the_budget_can_never_hold_is_refused_and_leaves_no_trace),
 		with_store(a_row_that_is_written_all_the_time_can_be_read),
