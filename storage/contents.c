@@ -20,6 +20,7 @@
 /* A file while it is walked; one of the three contents is set. */
 struct reading {
 	int fd;
+	bool account;
 	uint64_t file_bytes;
 	struct dgi_superblock *superblock;
 	bool has_superblock;
@@ -211,6 +212,24 @@ static bool is_in_its_file(const struct reading *r, uint8_t kind)
 	}
 }
 
+/* A record to be skipped says itself that it may be: else a damaged key would hide another. */
+static dg_status check_optional(const struct reading *r, const struct dgi_key *key,
+				const struct dgi_walk_record *found, dg_error *err)
+{
+	uint8_t header[DGI_RECORD_HEADER_BYTES];
+	struct dgi_record record;
+
+	if (found->value_bytes < sizeof header)
+		return dgi_fail(err, DG_CORRUPT, "record of kind %u: %" PRIu64 " bytes", key->kind,
+				found->value_bytes);
+	if (found->value)
+		memcpy(header, found->value, sizeof header);
+	else if (pread(r->fd, header, sizeof header, (off_t)found->value_at) !=
+		 (ssize_t)sizeof header)
+		return dgi_fail_errno(err, errno, "read a record of kind %u", key->kind);
+	return dgi_record_header(header, (size_t)found->value_bytes, key->kind, &record, err);
+}
+
 static dg_status read_record(void *context, const struct dgi_walk_record *found, dg_error *err)
 {
 	struct reading *r = context;
@@ -221,7 +240,7 @@ static dg_status read_record(void *context, const struct dgi_walk_record *found,
 	if (st)
 		return st;
 	if (key.kind >= DGI_KIND_OPTIONAL)
-		return DG_OK;
+		return check_optional(r, &key, found, err);
 	if (!r->has_superblock && key.kind != DGI_KIND_SUPERBLOCK)
 		return dgi_fail(err, DG_CORRUPT, "no superblock: its first record is of kind %u",
 				key.kind);
@@ -244,7 +263,8 @@ static dg_status read_record(void *context, const struct dgi_walk_record *found,
 
 static dg_status walk(struct reading *r, const char *file, const char *single, dg_error *err)
 {
-	struct dgi_walk_options options = { .file_name = file };
+	/* liblmdb trusts the free list of a file that it writes. */
+	struct dgi_walk_options options = { .file_name = file, .account = r->account };
 	struct dgi_walk_report report;
 	struct stat info;
 	dg_status st;
@@ -260,9 +280,12 @@ static dg_status walk(struct reading *r, const char *file, const char *single, d
 	return st;
 }
 
-dg_status dgi_graph_contents_read(int fd, struct dgi_graph_contents *out, dg_error *err)
+dg_status dgi_graph_contents_read(int fd, bool account, struct dgi_graph_contents *out,
+				  dg_error *err)
 {
-	struct reading r = { .fd = fd, .superblock = &out->superblock, .graph = out };
+	struct reading r = {
+		.fd = fd, .account = account, .superblock = &out->superblock, .graph = out
+	};
 	dg_status st = walk(&r, DGI_GRAPH_FILE, "book", err);
 
 	out->file_bytes = r.file_bytes;
@@ -271,9 +294,12 @@ dg_status dgi_graph_contents_read(int fd, struct dgi_graph_contents *out, dg_err
 	return st;
 }
 
-dg_status dgi_tensors_contents_read(int fd, struct dgi_tensors_contents *out, dg_error *err)
+dg_status dgi_tensors_contents_read(int fd, bool account, struct dgi_tensors_contents *out,
+				    dg_error *err)
 {
-	struct reading r = { .fd = fd, .superblock = &out->superblock, .tensors = out };
+	struct reading r = {
+		.fd = fd, .account = account, .superblock = &out->superblock, .tensors = out
+	};
 	dg_status st = dgi_sessions_new(&out->sessions, err);
 
 	if (!st)
@@ -287,9 +313,12 @@ dg_status dgi_tensors_contents_read(int fd, struct dgi_tensors_contents *out, dg
 	return st;
 }
 
-dg_status dgi_journal_contents_read(int fd, struct dgi_journal_contents *out, dg_error *err)
+dg_status dgi_journal_contents_read(int fd, bool account, struct dgi_journal_contents *out,
+				    dg_error *err)
 {
-	struct reading r = { .fd = fd, .superblock = &out->superblock, .journal = out };
+	struct reading r = {
+		.fd = fd, .account = account, .superblock = &out->superblock, .journal = out
+	};
 	dg_status st = walk(&r, DGI_JOURNAL_FILE, "identity", err);
 
 	out->file_bytes = r.file_bytes;

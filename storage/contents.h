@@ -49,11 +49,15 @@ struct dgi_journal_contents {
 /*
  * Walks the file open at @fd. Every record is where and as long as it must be afterwards; the
  * payloads of chunks and segments have not been looked at. On failure *out is to be cleared too.
+ * @account: the free list too, for a file that liblmdb will write.
  * Fails with CORRUPT, VERSION, IO, NOMEM.
  */
-dg_status dgi_graph_contents_read(int fd, struct dgi_graph_contents *out, dg_error *err);
-dg_status dgi_tensors_contents_read(int fd, struct dgi_tensors_contents *out, dg_error *err);
-dg_status dgi_journal_contents_read(int fd, struct dgi_journal_contents *out, dg_error *err);
+dg_status dgi_graph_contents_read(int fd, bool account, struct dgi_graph_contents *out,
+				  dg_error *err);
+dg_status dgi_tensors_contents_read(int fd, bool account, struct dgi_tensors_contents *out,
+				    dg_error *err);
+dg_status dgi_journal_contents_read(int fd, bool account, struct dgi_journal_contents *out,
+				    dg_error *err);
 void dgi_graph_contents_clear(struct dgi_graph_contents *contents);
 void dgi_tensors_contents_clear(struct dgi_tensors_contents *contents);
 void dgi_journal_contents_clear(struct dgi_journal_contents *contents);

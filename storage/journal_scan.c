@@ -44,7 +44,7 @@ static dg_status take_entry(struct scan *scan, const uint8_t *at, size_t n, size
 
 	if (st)
 		return st;
-	if (entry.log_number <= scan->last_log)
+	if (scan->last_log && entry.log_number != scan->last_log + 1)
 		return dgi_fail(err, DG_CORRUPT,
 				"journal: entry %" PRIu64 " follows entry %" PRIu64,
 				entry.log_number, scan->last_log);

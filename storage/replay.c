@@ -101,8 +101,18 @@ static dg_status replay_entry(void *context, const struct dgi_entry *entry, dg_e
 {
 	struct dgi_volume *v = context;
 	struct replaying r = { .volume = v };
-	dg_status st = dgi_applying_begin(&r.applying, &v->tensors.catalogue, &v->table, entry,
-					  v->options.rules, v->options.n_rules, err);
+	dg_status st;
+
+	/* The checkpoint wrote its session table before it trimmed: nothing lies between them. */
+	if (v->durable == 0 && entry->log_number > v->tensors.sessions_log + 1)
+		return dgi_fail(err, DG_CORRUPT,
+				"it begins with entry %" PRIu64 ", but " DGI_TENSORS_FILE
+				" holds the writes up to %" PRIu64
+				" only: it has come back older than it was",
+				entry->log_number, v->tensors.sessions_log);
+	v->durable = entry->log_number;
+	st = dgi_applying_begin(&r.applying, &v->tensors.catalogue, &v->table, entry,
+				v->options.rules, v->options.n_rules, err);
 
 	if (st == DG_NOTFOUND || st == DG_INVALID)
 		st = DG_CORRUPT;

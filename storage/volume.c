@@ -71,7 +71,7 @@ static dg_status open_graph(struct dgi_volume *v, dg_error *err)
 
 	if (st)
 		return st;
-	st = dgi_graph_contents_read(fd, &v->graph, err);
+	st = dgi_graph_contents_read(fd, false, &v->graph, err);
 	if (!st)
 		st = dgi_superblock_check(&v->graph.superblock, v->options.writable, err);
 	if (!st)
@@ -88,7 +88,7 @@ static dg_status open_tensors(struct dgi_volume *v, dg_error *err)
 
 	if (st)
 		return st;
-	st = dgi_tensors_contents_read(fd, &v->tensors, err);
+	st = dgi_tensors_contents_read(fd, v->options.writable, &v->tensors, err);
 	if (!st)
 		st = dgi_superblock_match(&v->graph.superblock, &v->tensors.superblock,
 					  DGI_TENSORS_FILE, err);
@@ -108,7 +108,7 @@ static dg_status open_journal(struct dgi_volume *v, dg_error *err)
 
 	if (st)
 		return st;
-	st = dgi_journal_contents_read(fd, &v->journaled, err);
+	st = dgi_journal_contents_read(fd, v->options.writable, &v->journaled, err);
 	if (!st)
 		st = dgi_superblock_match(&v->graph.superblock, &v->journaled.superblock,
 					  DGI_JOURNAL_FILE, err);

@@ -407,8 +407,10 @@ dg_status dgi_volume_write(struct dgi_volume *volume, struct dgi_write *writes, 
 	if (log == 0)
 		return DG_OK;
 	st = dgi_journal_wait(volume->journal, log, DURABLE_WAIT_MS, &error);
-	if (st == DG_IO)
+	if (st == DG_IO) {
+		volume->broken = true; /* the journal's thread is about to say so too */
 		(void)dgi_context(&error, st, "store '%s' takes no more writes", volume->path);
+	}
 	for (size_t i = 0; i < n && st; i++)
 		if (writes[i].status == DG_OK)
 			refuse_all(&writes[i], 1, &error);
