@@ -52,12 +52,13 @@ struct dgi_slots {
 	uint32_t free_slots[PAGES_MAX + 1];
 	uint32_t open_segment[PAGES_MAX + 1];
 
-	/* The background thread keeps one segment ready. */
+	/* The background thread keeps one segment ready, from the first use on. */
 	pthread_t thread;
 	bool has_thread;
 	pthread_mutex_t lock; /* over what follows */
 	pthread_cond_t wanted, ready;
 	bool stopping;
+	bool in_use; /* nothing is prepared for a pool that is never used */
 	bool have_spare;
 	uint8_t *spare_address;
 	struct segment spare;
@@ -152,7 +153,8 @@ static void *prepare_spares(void *argument)
 		dg_error err = { 0 };
 		dg_status st;
 
-		while (!pool->stopping && (pool->have_spare || pool->spare_error.status))
+		while (!pool->stopping &&
+		       (!pool->in_use || pool->have_spare || pool->spare_error.status))
 			(void)pthread_cond_wait(&pool->wanted, &pool->lock);
 		if (pool->stopping)
 			break;
@@ -176,6 +178,8 @@ static dg_status take_spare(struct dgi_slots *pool, struct segment *out, uint8_t
 	dg_status st = DG_OK;
 
 	(void)pthread_mutex_lock(&pool->lock);
+	pool->in_use = true;
+	(void)pthread_cond_signal(&pool->wanted);
 	while (!pool->have_spare && !pool->spare_error.status)
 		(void)pthread_cond_wait(&pool->ready, &pool->lock);
 	if (pool->have_spare) {

@@ -147,11 +147,13 @@ static int64_t scalar(struct dgi_volume *volume, uint32_t tensor, dg_id row)
 	return words[0];
 }
 
+/* Of a wide row the other words are 0. */
 static void push_scalar(struct dgi_volume *volume, uint32_t tensor, dg_id row, enum dgi_op op,
 			int64_t value)
 {
+	const int64_t words[WORDS] = { value };
 	struct dgi_write write = {
-		.tensor = tensor, .op = op, .rows = &row, .n = 1, .data = &value
+		.tensor = tensor, .op = op, .rows = &row, .n = 1, .data = words
 	};
 
 	push(volume, &write);
