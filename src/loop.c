@@ -298,6 +298,8 @@ static void *run(void *argument)
 	}
 	if (st)
 		dgi_server_fail(loop->server, &err);
+	for (struct dgi_session *s = loop->sessions; s; s = s->next)
+		dgi_session_kill(s); /* whoever still waits for an answer shall not wait longer */
 	return NULL;
 }
 

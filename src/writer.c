@@ -8,6 +8,8 @@
 #define WRITES_MAX 256	     /* applied in one go */
 #define DURABLE_WAIT_MS 5000 /* at the end */
 
+static const char disk_failed[] = "the disk failed: nothing more can be made durable";
+
 /* Takes what has come, at most WRITES_MAX; waits for something. NULL: stop. */
 static struct dgi_push_job *take(struct dgi_writer *writer, size_t *n)
 {
@@ -105,14 +107,14 @@ static void on_durable(void *context, uint64_t log_number, dg_status status)
 	dg_error error = { 0 };
 
 	if (status) {
-		(void)dgi_fail(&error, status, "the disk failed: nothing more can be made durable");
+		(void)dgi_fail(&error, status, "%s", disk_failed);
 		note_broken(writer, &error);
 	}
 	hand_back(take_applied(writer, log_number, false));
 	if (!status)
 		return;
 	jobs = take_applied(writer, 0, true);
-	refuse_jobs(jobs, DG_IO, error.text);
+	refuse_jobs(jobs, DG_IO, disk_failed);
 	hand_back(jobs);
 }
 
@@ -129,6 +131,9 @@ static void wait_for_disk(struct dgi_writer *writer, struct dgi_push_job *jobs)
 
 		jobs = job->next;
 		job->next = NULL;
+		/* Told of the disk's failure but once, nobody would hand this one back later. */
+		if (job->write.status == DG_OK && job->write.wait_for && writer->is_broken)
+			refuse_jobs(job, DG_IO, disk_failed);
 		if (job->write.status != DG_OK || job->write.wait_for == 0) {
 			*ready_end = job;
 			ready_end = &job->next;
