@@ -161,7 +161,7 @@ static void welcome(struct dgi_loop *loop, int fd)
 	if (server->n_loops == 1)
 		add_session(loop, s);
 	else
-		hand_over(&server->loops[loop->server->next_loop++ % server->n_loops], s);
+		hand_over(&server->loops[server->next_loop++ % server->n_loops], s);
 }
 
 static void accept_all(struct dgi_loop *loop)

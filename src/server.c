@@ -54,7 +54,7 @@ static void store_broke(void *context, const dg_error *error)
 
 /* --- Opening --- */
 
-/* The store's UUID, for an address that is made of it; NULL-like zero where it cannot be read. */
+/* The store's UUID, for an address that is made of it. */
 static dg_status peek_uuid(const char *path, dg_uuid *out, dg_error *err)
 {
 	dg_store_options options = { 0 };

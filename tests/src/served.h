@@ -35,7 +35,7 @@ struct peer {
 	bool broken;
 };
 
-/* Makes the graph; dgi_served_open() may be called after it, again and again. */
+/* Makes the graph; then it may be served, again and again. */
 void served_make(struct served *served);
 void served_remove(struct served *served);
 
