@@ -2,7 +2,7 @@
  * volume.h -- the files of one store, opened: superblock, structure arrays, tensors.
  *
  * A volume knows bytes and numbers, not graphs: types are numbers here and the partition book is a
- * run of bytes. src/store.c puts the graph on top.
+ * run of bytes. src/store/store.c puts the graph on top.
  *
  * Threads: reading by any number of threads; dgi_volume_write() by one thread at a time.
  */

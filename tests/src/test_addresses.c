@@ -1,4 +1,4 @@
-/* What src/addresses.c promises. */
+/* What src/graph/addresses.c promises. */
 #include "test.h"
 
 #include "address.h"

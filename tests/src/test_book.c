@@ -1,4 +1,4 @@
-/* What src/book.c and src/book_codec.c promise. */
+/* What src/graph/book.c and src/graph/book_codec.c promise. */
 #include "test.h"
 
 #include "book.h"

@@ -1,5 +1,5 @@
 /*
- * What src/client.c, src/transfer.c and src/link.c promise when servers are slow, gone, changed or
+ * What src/client/client.c, src/client/transfer.c and src/client/link.c promise when servers are slow, gone, changed or
  * wrong: each is a fake one that misbehaves as told.
  */
 #include "test.h"

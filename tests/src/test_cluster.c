@@ -1,4 +1,4 @@
-/* What src/cluster.c, src/cluster_read.c and src/cluster_write.c promise. */
+/* What src/graph/cluster.c, src/graph/cluster_read.c and src/graph/cluster_write.c promise. */
 #include "test.h"
 
 #include "book.h"

@@ -1,4 +1,4 @@
-/* What src/edges.c and src/edge_text.c promise. */
+/* What src/partition/edges.c and src/partition/edge_text.c promise. */
 #include "test.h"
 #include "tmpdir.h"
 

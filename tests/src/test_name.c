@@ -1,4 +1,4 @@
-/* What src/name.c promises. */
+/* What src/graph/name.c promises. */
 #include "test.h"
 
 #include "book.h"

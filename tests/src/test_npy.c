@@ -1,4 +1,4 @@
-/* What src/npy.c, src/npy_file.c and src/array.c promise. */
+/* What src/array/npy.c, src/array/npy_file.c and src/array/array.c promise. */
 #include "test.h"
 #include "tmpdir.h"
 

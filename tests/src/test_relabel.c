@@ -1,4 +1,4 @@
-/* What src/relabel.c promises. */
+/* What src/partition/relabel.c promises. */
 #include "test.h"
 
 #include "relabel.h"

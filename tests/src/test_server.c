@@ -1,4 +1,4 @@
-/* What src/server.c and its parts promise, each test over TCP and over a Unix socket. */
+/* What src/server/server.c and its parts promise, each test over TCP and over a Unix socket. */
 #include "test.h"
 
 #include "graph_fixture.h"

@@ -1,4 +1,4 @@
-/* What src/server_record.c promises. */
+/* What src/graph/server_record.c promises. */
 #include "test.h"
 
 #include "files.h"

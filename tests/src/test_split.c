@@ -1,4 +1,4 @@
-/* What src/split.c promises. */
+/* What src/client/split.c promises. */
 #include "test.h"
 
 #include "rng.h"

@@ -1,4 +1,4 @@
-/* What src/store.c promises. */
+/* What src/store/store.c promises. */
 #include "test.h"
 
 #include "graph_fixture.h"

@@ -1,4 +1,4 @@
-/* What src/check.c promises: a store is compared with the graph in its book. */
+/* What src/store/check.c promises: a store is compared with the graph in its book. */
 #include "test.h"
 
 #include "book.h"
