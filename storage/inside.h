@@ -60,6 +60,8 @@ struct dgi_volume {
 	} checkpoint;
 };
 
+/* Everything up to @log_number is on disk. Any thread. */
+void dgi_volume_raise_durable(struct dgi_volume *volume, uint64_t log_number);
 /* Tells whoever asked by dgi_volume_on_durable(). */
 void dgi_volume_tell(struct dgi_volume *volume, uint64_t log_number, dg_status status);
 

@@ -270,8 +270,7 @@ static void note_durable(void *context, uint64_t log_number, dg_status status)
 {
 	struct dgi_volume *v = context;
 
-	if (log_number > atomic_load(&v->durable))
-		atomic_store(&v->durable, log_number);
+	dgi_volume_raise_durable(v, log_number);
 	if (status)
 		v->broken = true;
 	dgi_volume_tell(v, log_number, status);

@@ -411,6 +411,9 @@ dg_status dgi_volume_write(struct dgi_volume *volume, struct dgi_write *writes, 
 		volume->broken = true; /* the journal's thread is about to say so too */
 		(void)dgi_context(&error, st, "store '%s' takes no more writes", volume->path);
 	}
+	/* The journal's thread wakes who waits before it tells the volume. */
+	if (!st)
+		dgi_volume_raise_durable(volume, log);
 	for (size_t i = 0; i < n && st; i++)
 		if (writes[i].status == DG_OK)
 			refuse_all(&writes[i], 1, &error);
@@ -422,6 +425,15 @@ dg_status dgi_volume_write(struct dgi_volume *volume, struct dgi_write *writes, 
 uint64_t dgi_volume_durable(const struct dgi_volume *volume)
 {
 	return atomic_load(&volume->durable);
+}
+
+void dgi_volume_raise_durable(struct dgi_volume *volume, uint64_t log_number)
+{
+	uint64_t known = atomic_load(&volume->durable);
+
+	while (known < log_number &&
+	       !atomic_compare_exchange_weak(&volume->durable, &known, log_number))
+		;
 }
 
 void dgi_volume_on_durable(struct dgi_volume *volume,
