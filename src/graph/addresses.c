@@ -95,6 +95,7 @@ static dg_status parse_line(const char *line, size_t n, struct dgi_address *out,
 {
 	char text[LINE_BYTES_MAX];
 
+	*has_port = false;
 	if (n == 0)
 		return dgi_fail(err, DG_INVALID, "empty, want host [port]");
 	if (n >= sizeof text)
