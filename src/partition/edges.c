@@ -198,6 +198,14 @@ static dg_status read_npy(struct dgi_edges *edges, struct dgi_input *in, const v
 
 /* --- Outside --- */
 
+/* By its bytes; a file that only its name says to be one is refused as such, not read as text. */
+static bool is_npy(const char *path, const char *first, size_t n)
+{
+	const char *dot = strrchr(path, '.');
+
+	return dgi_npy_magic(first, n) || (dot && strcmp(dot, ".npy") == 0);
+}
+
 dg_status dgi_edges_read(struct dgi_edges *edges, const char *path, int64_t n_nodes,
 			 struct dgi_progress *progress, dg_error *err)
 {
@@ -215,7 +223,7 @@ dg_status dgi_edges_read(struct dgi_edges *edges, const char *path, int64_t n_no
 		st = dgi_fail_memory(err, path);
 	else
 		st = dgi_input_read(&in, block, DGI_NPY_PREFIX_BYTES, &got, err);
-	if (!st && dgi_npy_magic(block, got))
+	if (!st && is_npy(path, block, got))
 		st = read_npy(edges, &in, block, got, n_nodes, err);
 	else if (!st)
 		st = read_text(&text, &in, block, got, progress, err);

@@ -162,6 +162,18 @@ static dg_status load_features(struct job *job, dg_side side, const dg_partition
 	return st;
 }
 
+/* Where the first node feature says how many nodes there are, it is the reason for every limit. */
+static dg_status blame_feature(const struct job *job, dg_status status, dg_error *err)
+{
+	const struct dgi_feature *f = job->features;
+
+	if (job->options->n_nodes > 0 || job->options->n_node_data == 0)
+		return status;
+	return dgi_context(err, status,
+			   "%" PRId64 " nodes, by the rows of node feature '%s' in '%s'",
+			   job->n_nodes, f->info.name, f->path);
+}
+
 /* Before the edges: the number of nodes may be known by them, and what is wrong is told at once. */
 static dg_status read_features(struct job *job, dg_error *err)
 {
@@ -183,7 +195,7 @@ static dg_status read_features(struct job *job, dg_error *err)
 		st = check_n_nodes(job, err);
 	for (size_t i = 0; !st && i < o->n_node_data; i++)
 		st = dgi_feature_check_rows(&job->features[i], job->n_nodes, err);
-	return st;
+	return st ? blame_feature(job, st, err) : DG_OK;
 }
 
 /* --- Edges --- */
@@ -208,6 +220,8 @@ static dg_status read_edges(struct job *job, dg_error *err)
 	for (size_t i = 0; !st && i < o->n_edge_paths; i++)
 		st = dgi_edges_read(&job->edges, o->edge_paths[i], job->n_nodes, &job->progress,
 				    err);
+	if (st == DG_RANGE)
+		st = blame_feature(job, st, err);
 	if (!st)
 		st = dgi_progress_end(&job->progress, err);
 	if (st)

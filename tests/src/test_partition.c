@@ -242,6 +242,12 @@ static void the_first_node_feature_tells_the_number_of_nodes(void **state)
 	o.force = 1;
 	assert_fails(dg_partition(&o, &report, &err), DG_RANGE, &err,
 		     ":2: node id 6, want less than 6");
+	assert_fails(dg_partition(&o, &report, &err), DG_RANGE, &err,
+		     "6 nodes, by the rows of node feature 'feat' in '");
+	assert_non_null(strstr(err.text, p->feat));
+	o.n_nodes = 6; /* the reason is not the feature */
+	assert_fails(dg_partition(&o, &report, &err), DG_RANGE, &err, "node id 6");
+	assert_null(strstr(err.text, p->feat));
 }
 
 static void the_same_seed_gives_the_same_cut_and_other_uuids(void **state)
