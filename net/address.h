@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <sys/socket.h>
 
+#define DGI_PORT_DEFAULT 30050	 /* where an address of a server names none */
 #define DGI_HOST_BYTES 256	 /* a host name with its NUL */
 #define DGI_UNIX_PATH_BYTES 108	 /* sun_path with its NUL */
 #define DGI_ADDRESS_BYTES 300	 /* the text of any address with its NUL */

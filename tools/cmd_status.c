@@ -1,4 +1,4 @@
-/* cmd_status.c -- `distgraph status`: how each server of a cluster is. */
+/* cmd_status.c -- `distgraph status`: how each server of a cluster, or the one at an address, is. */
 #include "cmd.h"
 #include "option.h"
 #include "report.h"
@@ -6,6 +6,8 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 struct arguments {
 	struct reach reach;
@@ -13,12 +15,13 @@ struct arguments {
 };
 
 static const char about[] =
-	"Asks each server of the cluster how it is: process, incarnation (starts so far), time\n"
-	"since its start, open connections, requests and rows so far, round trip. Exits 1 when a\n"
-	"part does not answer.\n";
+	"Asks each server of the cluster, or the one at ADDR (HOST:PORT or unix:PATH), how it is:\n"
+	"process, incarnation (starts so far), time since its start, open connections, requests\n"
+	"and rows so far, round trip. Exits 1 when a part does not answer.\n";
 
 static const char examples[] = "  distgraph status karate/karate.json\n"
-			       "  distgraph status karate/karate.json --json\n";
+			       "  distgraph status karate/karate.json --json\n"
+			       "  distgraph status 10.0.0.7:30050\n";
 
 static json_t *status_json(uint32_t part, const dg_server_status *s)
 {
@@ -74,7 +77,7 @@ static bool tell_part(dg_client *client, uint32_t part, json_t *list)
 	return false;
 }
 
-static int status(const char *path, const struct arguments *a)
+static int cluster_status(const char *path, const struct arguments *a)
 {
 	json_t *list = a->json ? json_array() : NULL;
 	dg_client *client;
@@ -100,6 +103,31 @@ static int status(const char *path, const struct arguments *a)
 	return code;
 }
 
+/* The same of one server, which does not know what its graph is called. */
+static int address_status(const char *address, const struct arguments *a)
+{
+	dg_server_status s;
+	dg_error err;
+	char uuid[DG_UUID_TEXT_BYTES];
+
+	if (dg_server_status_at(address, (uint32_t)a->reach.timeout_s * 1000, &s, &err))
+		return report_error(&err);
+	uuid_text(&s.store.cluster_uuid, uuid);
+	if (a->json)
+		return report_json(json_pack("{s:s, s:I, s:[o]}", "cluster_uuid", uuid, "n_parts",
+					     (json_int_t)s.store.n_parts, "parts",
+					     status_json(s.store.part, &s)));
+	print_header();
+	print_status(s.store.part, &s);
+	return EXIT_DONE;
+}
+
+/* A name with a colon, unless there is a file of this name. */
+static bool is_address(const char *text)
+{
+	return strchr(text, ':') && access(text, F_OK) != 0;
+}
+
 int cmd_status(int argc, char **argv)
 {
 	struct arguments a = { 0 };
@@ -109,7 +137,7 @@ int cmd_status(int argc, char **argv)
 	};
 	const struct option_set set = {
 		.command = "status",
-		.arguments = "CLUSTER.json",
+		.arguments = "CLUSTER.json|ADDR",
 		.about = about,
 		.examples = examples,
 		.options = options,
@@ -120,5 +148,7 @@ int cmd_status(int argc, char **argv)
 	size_t n;
 	int code = option_parse(&set, argc, argv, &n);
 
-	return code == OPTION_GO ? status(argv[0], &a) : code;
+	if (code != OPTION_GO)
+		return code;
+	return is_address(argv[0]) ? address_status(argv[0], &a) : cluster_status(argv[0], &a);
 }

@@ -20,7 +20,7 @@ static const struct command commands[] = {
 	{ "serve", cmd_serve, "serve one partition" },
 	{ "up", cmd_up, "serve every partition of this machine, until Ctrl-C" },
 	{ "stop", cmd_stop, "stop the servers of a cluster" },
-	{ "status", cmd_status, "tell how the servers of a cluster are" },
+	{ "status", cmd_status, "tell how the servers of a cluster, or one, are" },
 	{ "pull", cmd_pull, "fetch rows from running servers" },
 	{ "push", cmd_push, "set rows on running servers" },
 	{ "ls", cmd_ls, "list the tensors of a store or cluster" },

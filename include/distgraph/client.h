@@ -101,6 +101,14 @@ typedef struct dg_server_status {
 DG_API dg_status dg_client_server_status(dg_client *client, uint32_t part, dg_server_status *out,
 					 dg_error *err);
 
+/*
+ * Asks the server at @address ("host:port", "host", "[v6]:port" or "unix:/path"), whatever its
+ * cluster and partition; within @timeout_ms, 0 being 30,000. Any thread. Fails with INVALID (the
+ * address), NOTFOUND (the host), CLOSED, TIMEOUT, DENIED, BUSY, PROTO, VERSION, NOMEM.
+ */
+DG_API dg_status dg_server_status_at(const char *address, uint32_t timeout_ms,
+				     dg_server_status *out, dg_error *err);
+
 #ifdef __cplusplus
 }
 #endif

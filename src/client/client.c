@@ -423,10 +423,24 @@ dg_status dg_client_to_original(dg_client *client, dg_side side, uint16_t type, 
 
 /* --- Servers --- */
 
+/* Reads the answer to a ping, sent at @began_us to @address; gives it back. */
+static dg_status take_status(struct dgi_pool *pool, struct dgi_message *reply, int64_t began_us,
+			     const char *address, dg_server_status *out, dg_error *err)
+{
+	dg_server_status status = { .round_trip_ms = (double)(dgi_now_us() - began_us) / 1000 };
+	dg_status st = dgi_status_decode(reply->body, reply->head_bytes, &status, err);
+
+	dgi_message_clear(pool, reply);
+	if (st)
+		return st;
+	(void)snprintf(status.address, sizeof status.address, "%s", address);
+	*out = status;
+	return DG_OK;
+}
+
 static dg_status ping(dg_client *client, struct dgi_link *link, struct dgi_deadline deadline,
 		      dg_server_status *out, dg_error *err)
 {
-	dg_server_status status = { 0 };
 	struct dgi_message reply;
 	int64_t began_us;
 	dg_status st = dgi_link_open(link, deadline, err); /* not part of the round trip */
@@ -437,14 +451,8 @@ static dg_status ping(dg_client *client, struct dgi_link *link, struct dgi_deadl
 	st = dgi_link_call(link, DGI_PING, NULL, deadline, &reply, err);
 	if (st)
 		return st;
-	status.round_trip_ms = (double)(dgi_now_us() - began_us) / 1000;
-	st = dgi_status_decode(reply.body, reply.head_bytes, &status, err);
-	dgi_message_clear(&client->pool, &reply);
-	if (st)
-		return dgi_link_context(link, st, err);
-	(void)snprintf(status.address, sizeof status.address, "%s", link->used);
-	*out = status;
-	return DG_OK;
+	st = take_status(&client->pool, &reply, began_us, link->used, out, err);
+	return st ? dgi_link_context(link, st, err) : DG_OK;
 }
 
 dg_status dg_client_server_status(dg_client *client, uint32_t part, dg_server_status *out,
@@ -459,4 +467,47 @@ dg_status dg_client_server_status(dg_client *client, uint32_t part, dg_server_st
 		return dgi_fail(err, DG_RANGE, "partition %" PRIu32 ": the graph has %" PRIu32,
 				part, dg_book_n_parts(client->book));
 	return ping(client, &client->links[part], deadline, out, err);
+}
+
+/* Says hello to whoever listens at @address, and pings. */
+static dg_status ask_status(const struct dgi_address *address, struct dgi_deadline deadline,
+			    dg_server_status *out, dg_error *err)
+{
+	const struct dgi_hello hello = { .version_min = DGI_PROTOCOL_VERSION,
+					 .version_max = DGI_PROTOCOL_VERSION,
+					 .part = -1 };
+	struct dgi_pool pool = dgi_pool_of(0);
+	char text[DGI_ADDRESS_BYTES];
+	struct dgi_welcome welcome;
+	struct dgi_message reply;
+	struct dgi_conn conn;
+	int64_t began_us;
+	dg_status st = dgi_dial(address, &hello, &pool, deadline, &conn, &welcome, err);
+
+	if (st)
+		return st;
+	dgi_address_format(address, text);
+	began_us = dgi_now_us();
+	st = dgi_call(&conn, dgi_request(DGI_PING, 1, deadline), NULL, deadline, &reply, NULL, err);
+	if (!st)
+		st = take_status(&pool, &reply, began_us, text, out, err);
+	dgi_conn_clear(&conn);
+	dgi_pool_clear(&pool);
+	return st;
+}
+
+dg_status dg_server_status_at(const char *address, uint32_t timeout_ms, dg_server_status *out,
+			      dg_error *err)
+{
+	struct dgi_address parsed;
+	dg_status st = dgi_address_parse(address, DGI_PORT_DEFAULT, &parsed, err);
+
+	if (st)
+		return st;
+	st = ask_status(&parsed, dgi_deadline_in(timeout_ms ? timeout_ms : TIMEOUT_MS), out, err);
+	if (st == DG_NOTFOUND && parsed.is_unix) /* no socket: nobody listens */
+		st = DG_CLOSED;
+	return st ? dgi_context(err, st, st == DG_CLOSED ? "no server at %s" : "server at %s",
+				address)
+		  : DG_OK;
 }

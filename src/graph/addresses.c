@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEFAULT_PORT 30050
 #define IP_CONFIG_BYTES_MAX (4U << 20)
 #define LINE_BYTES_MAX 512
 
@@ -103,7 +102,7 @@ static dg_status parse_line(const char *line, size_t n, struct dgi_address *out,
 	memcpy(text, line, n);
 	text[n] = '\0';
 	*has_port = dgi_address_parse(text, 0, out, NULL) == DG_OK;
-	return *has_port ? DG_OK : dgi_address_parse(text, DEFAULT_PORT, out, err);
+	return *has_port ? DG_OK : dgi_address_parse(text, DGI_PORT_DEFAULT, out, err);
 }
 
 /*
@@ -173,7 +172,7 @@ static dg_status add_from_cluster(struct list *list, const struct dgi_cluster_pa
 	for (size_t i = 0; !st && i < part->n_addresses; i++) {
 		struct dgi_address address;
 
-		st = dgi_address_parse(part->addresses[i], DEFAULT_PORT, &address, err);
+		st = dgi_address_parse(part->addresses[i], DGI_PORT_DEFAULT, &address, err);
 		if (st)
 			return dgi_context(err, st, "field \"address\" of the cluster file");
 		st = list_add(list, &address, err);

@@ -17,6 +17,13 @@ done
 port=$(sed -n 's/.*127\.0\.0\.1:\([0-9]*\).*/\1/p' ready.txt)
 cp -r k other
 distgraph partition "$DATA/karate.csv" -n 1 -o second >/dev/null
+echo "-- asked by its address alone"
+distgraph status 127.0.0.1:$port | sed "s/ *$server/ PID/; s/$port/PORT/" | tr -s ' ' | cut -d ' ' -f 2-5,13
+distgraph status 127.0.0.1:$port --json | grep -e '"n_parts"' -e '"part"' -e running
+try distgraph status unix:$PWD/k/part1/serve.sock
+try distgraph status 127.0.0.1:port
+try distgraph status unix:relative
+try distgraph status nowhere.json
 echo "-- its port and its store are taken"
 try distgraph serve second/second.json --part 0 --listen 127.0.0.1:$port | sed "s/$port/PORT/g; s/$server/PID/g"
 try distgraph serve k/k.json --part 0 | sed "s/$server/PID/g"

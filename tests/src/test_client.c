@@ -271,6 +271,28 @@ static void a_server_tells_how_it_is(void **state)
 	assert_non_null(strstr(status.address, "unix:/"));
 }
 
+static void a_server_is_asked_by_its_address_alone(void **state)
+{
+	dg_server_status known, status;
+	dg_error err = { 0 };
+
+	(void)state;
+	for (uint32_t part = 0; part < PARTS; part++) {
+		assert_ok(dg_client_server_status(client, part, &known, &err), &err);
+		assert_ok(dg_server_status_at(known.address, 0, &status, &err), &err);
+		assert_string_equal(status.address, known.address);
+		assert_int_equal(status.store.part, part);
+		assert_memory_equal(&status.store, &known.store, sizeof status.store);
+		assert_true(status.round_trip_ms > 0);
+	}
+	assert_fails(dg_server_status_at("127.0.0.1:1", 1000, &status, &err), DG_CLOSED, &err,
+		     "no server at 127.0.0.1:1: ");
+	assert_fails(dg_server_status_at("unix:/no/such.sock", 1000, &status, &err), DG_CLOSED,
+		     &err, "no server at unix:/no/such.sock: ");
+	assert_fails(dg_server_status_at("here:there", 1000, &status, &err), DG_INVALID, &err,
+		     "port 'there'");
+}
+
 static void a_stopped_server_is_named_and_found_again_with_its_rows(void **state)
 {
 	static const dg_id rows[] = { 3, 12, 29 };
@@ -337,6 +359,7 @@ int main(void)
 		cmocka_unit_test(what_a_server_refuses_is_told),
 		cmocka_unit_test(ids_are_translated_both_ways),
 		cmocka_unit_test(a_server_tells_how_it_is),
+		cmocka_unit_test(a_server_is_asked_by_its_address_alone),
 		cmocka_unit_test(a_stopped_server_is_named_and_found_again_with_its_rows),
 		cmocka_unit_test(servers_of_another_cluster_are_refused),
 	};
