@@ -19,8 +19,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PAIRS 31
-#define ROWS_MIN 65536 /* of one measurement, in several batches if need be */
+#define PAIRS 41
+#define ROWS_MIN 262144 /* of one measurement, in several batches if need be */
 #define BATCH_MAX 131072
 #define PUSH_ROWS 1024
 
@@ -201,7 +201,7 @@ static void run(size_t row_bytes, double mib)
 
 	b.path = bench_store_make(row_bytes, b.n_rows);
 	b.volume = bench_store_open(b.path, NULL);
-	b.ids = bench_memory(BATCH_MAX * sizeof *b.ids);
+	b.ids = bench_memory(ROWS_MIN * sizeof *b.ids);
 	b.out = bench_memory(BATCH_MAX * row_bytes);
 
 	b.flat = make_file(&b, bytes);

@@ -17,10 +17,12 @@
 #define VERIFIED (UINT64_C(1) << 63)
 #define HOT (UINT64_C(1) << 62)
 #define PLACE (HOT - 1)	    /* page or slot */
-#define GROUP_ROWS 64	    /* looked up, copied and checked together */
-#define PREFETCH_ROWS 12    /* ahead of the one being copied */
-#define PREFETCH_BYTES 512  /* of each; the processor's own prefetcher sees longer runs */
-#define SHORT_ROW_BYTES 256 /* a whole group of them is prefetched while it is looked up */
+#define GROUP_ROWS 64	    /* checked together */
+#define RING_ROWS 128	    /* looked up and not yet checked: a group and what is ahead of it */
+#define ROWS_AHEAD 12	    /* looked up and prefetched before the one that is copied */
+#define SHORT_ROW_BYTES 256 /* up to here more are, since each is fewer lines */
+#define SHORT_ROWS_AHEAD 32
+#define PREFETCH_BYTES 512 /* of each; the processor's own prefetcher sees longer runs */
 #define LINE_BYTES 64
 #define TRIES 64 /* without the lock */
 
@@ -186,15 +188,15 @@ uint64_t dgi_table_log(const struct dgi_table *table, size_t entry)
 /* --- Copy and check --- */
 
 /* Has the entry moved since @sequence was loaded? Then what was read meanwhile may be wrong. */
-static bool has_moved(const struct dgi_table_entry *entry, uint64_t sequence)
+static inline bool has_moved(const struct dgi_table_entry *entry, uint64_t sequence)
 {
 #ifdef DGI_ROWCOPY_UNCHECKED /* a test shows that the check is needed */
 	(void)entry;
 	(void)sequence;
 	return false;
 #else
-	return (sequence & 1) ||
-	       atomic_load_explicit(&entry->sequence, memory_order_relaxed) != sequence;
+	return (sequence & 1) |
+	       (atomic_load_explicit(&entry->sequence, memory_order_relaxed) != sequence);
 #endif
 }
 
@@ -310,45 +312,60 @@ dg_status dgi_rows_verify(struct dgi_table *table, const struct dgi_rows *rows, 
 	return DG_OK;
 }
 
-/* Where the rows of a group are. */
-struct group {
-	const struct dgi_table_entry *entries[GROUP_ROWS];
-	uint64_t sequences[GROUP_ROWS];
-	const uint8_t *sources[GROUP_ROWS];
+/* Where the rows are that were looked up and are yet to be copied and checked. */
+struct ring {
+	const struct dgi_table_entry *entries[RING_ROWS];
+	uint64_t sequences[RING_ROWS];
+	const uint8_t *sources[RING_ROWS];
 };
 
-/* Finds row @id, whose chunk is verified first if need be. */
-static dg_status look_up(struct dgi_table *table, const struct dgi_rows *rows, dg_id id,
-			 struct group *g, size_t i, dg_error *err)
+/* Why a row could not be looked up; OK once its chunk is verified. */
+static __attribute__((noinline)) dg_status prepare_row(struct dgi_table *table,
+						       const struct dgi_rows *rows, dg_id id,
+						       dg_error *err)
 {
-	const struct dgi_cut *cut = &rows->cut;
-	uint64_t chunk;
-	uint64_t location;
-	uint64_t row_at;
-	const struct dgi_table_entry *entry;
-	dg_status st;
-
-	if (id < 0 || id >= cut->n_rows)
+	if (id < 0 || id >= rows->cut.n_rows)
 		return dgi_fail(err, DG_RANGE, "row %" PRId64 ", there are %" PRId64 " rows", id,
-				cut->n_rows);
+				rows->cut.n_rows);
+	return dgi_rows_verify(table, rows, dgi_divide(&rows->cut.by_rows, (uint64_t)id), err);
+}
+
+/* Finds row @id as number @i; false where prepare_row() has to see it first. */
+static inline bool look_up(const struct dgi_table *table, size_t first_entry,
+			   const struct dgi_cut *cut, dg_id id, struct ring *ring, size_t i)
+{
+	const struct dgi_table_entry *entry;
+	const uint8_t *chunk_rows;
+	uint64_t chunk, location;
+
+	if ((uint64_t)id >= (uint64_t)cut->n_rows)
+		return false;
 	chunk = dgi_divide(&cut->by_rows, (uint64_t)id);
-	entry = &table->entries[rows->first_entry + chunk];
-	g->sequences[i] = atomic_load_explicit(&entry->sequence, memory_order_acquire);
+	entry = &table->entries[first_entry + chunk];
+	ring->entries[i % RING_ROWS] = entry;
+	ring->sequences[i % RING_ROWS] =
+		atomic_load_explicit(&entry->sequence, memory_order_acquire);
 	location = atomic_load_explicit(&entry->location, memory_order_acquire);
-	if (!(location & VERIFIED)) {
-		st = dgi_rows_verify(table, rows, chunk, err);
-		if (st)
-			return st;
-		g->sequences[i] = atomic_load_explicit(&entry->sequence, memory_order_acquire);
-		location = atomic_load_explicit(&entry->location, memory_order_acquire);
-	}
-	row_at = ((uint64_t)id - chunk * cut->chunk_rows) * cut->row_bytes;
-	g->entries[i] = entry;
+	if (!(location & VERIFIED))
+		return false;
 	/* The map is looked up after the location, which it therefore covers. */
-	g->sources[i] = (location & HOT ? dgi_slot_at(table->segments, (uint32_t)(location & PLACE))
-					: value_at(table, location) + DGI_RECORD_HEADER_BYTES) +
-			row_at;
-	return DG_OK;
+	if (location & HOT)
+		chunk_rows = dgi_slot_at(table->segments, (uint32_t)(location & PLACE));
+	else
+		chunk_rows = value_at(table, location) + DGI_RECORD_HEADER_BYTES;
+	ring->sources[i % RING_ROWS] =
+		chunk_rows + ((uint64_t)id - chunk * cut->chunk_rows) * cut->row_bytes;
+	return true;
+}
+
+static dg_status look_up_prepared(struct dgi_table *table, const struct dgi_rows *rows, dg_id id,
+				  struct ring *ring, size_t i, dg_error *err)
+{
+	dg_status st = DG_OK;
+
+	while (!st && !look_up(table, rows->first_entry, &rows->cut, id, ring, i))
+		st = prepare_row(table, rows, id, err);
+	return st;
 }
 
 static inline void prefetch_row(const uint8_t *row, size_t n)
@@ -359,60 +376,23 @@ static inline void prefetch_row(const uint8_t *row, size_t n)
 		__builtin_prefetch(row + at);
 }
 
-/* Inlined with a constant @row_bytes for the shortest rows. */
-static inline __attribute__((always_inline)) void copy_rows(const struct group *g, size_t n,
-							    uint8_t *out, size_t row_bytes)
+static inline uint64_t has_moved_at(const struct ring *ring, size_t i)
 {
-	for (size_t i = 0; i < n; i++) {
-		if (row_bytes > SHORT_ROW_BYTES && i + PREFETCH_ROWS < n)
-			prefetch_row(g->sources[i + PREFETCH_ROWS], row_bytes);
-		copy_bytes(out + i * row_bytes, g->sources[i], row_bytes);
-	}
+	return has_moved(ring->entries[i % RING_ROWS], ring->sequences[i % RING_ROWS]);
 }
 
-static void copy_group(const struct group *g, size_t n, uint8_t *out, size_t row_bytes)
+/* Copies one row once; *moved: it has to be copied again. */
+static dg_status gather_once(struct dgi_table *table, const struct dgi_rows *rows, dg_id id,
+			     uint8_t *out, bool *moved, dg_error *err)
 {
-	switch (row_bytes) {
-	case 1:
-		copy_rows(g, n, out, 1);
-		break;
-	case 2:
-		copy_rows(g, n, out, 2);
-		break;
-	case 4:
-		copy_rows(g, n, out, 4);
-		break;
-	case 8:
-		copy_rows(g, n, out, 8);
-		break;
-	default:
-		copy_rows(g, n, out, row_bytes);
-	}
-}
+	struct ring ring;
+	dg_status st = look_up_prepared(table, rows, id, &ring, 0, err);
 
-/* Copies a group's rows once; *n_moved of them, whose marks are set, have to be copied again. */
-static dg_status gather_once(struct dgi_table *table, const struct dgi_rows *rows, const dg_id *ids,
-			     size_t n, uint8_t *out, bool moved[GROUP_ROWS], size_t *n_moved,
-			     dg_error *err)
-{
-	const bool is_short = rows->cut.row_bytes <= SHORT_ROW_BYTES;
-	struct group g;
-
-	for (size_t i = 0; i < n; i++) {
-		dg_status st = look_up(table, rows, ids[i], &g, i, err);
-
-		if (st)
-			return st;
-		if (is_short || i < PREFETCH_ROWS)
-			prefetch_row(g.sources[i], rows->cut.row_bytes);
-	}
-	copy_group(&g, n, out, rows->cut.row_bytes);
+	if (st)
+		return st;
+	copy_bytes(out, ring.sources[0], rows->cut.row_bytes);
 	atomic_thread_fence(memory_order_acquire);
-	*n_moved = 0;
-	for (size_t i = 0; i < n; i++) {
-		moved[i] = has_moved(g.entries[i], g.sequences[i]);
-		*n_moved += moved[i];
-	}
+	*moved = has_moved_at(&ring, 0);
 	return DG_OK;
 }
 
@@ -420,42 +400,95 @@ static dg_status gather_once(struct dgi_table *table, const struct dgi_rows *row
 static dg_status gather_again(struct dgi_table *table, const struct dgi_rows *rows, dg_id id,
 			      uint8_t *out, dg_error *err)
 {
-	bool moved[GROUP_ROWS];
-	size_t n_moved = 1;
+	bool moved = true;
 	dg_status st = DG_OK;
 
-	for (int i = 0; i < TRIES && !st && n_moved > 0; i++)
-		st = gather_once(table, rows, &id, 1, out, moved, &n_moved, err);
-	if (st || n_moved == 0)
+	for (int i = 0; i < TRIES && !st && moved; i++)
+		st = gather_once(table, rows, id, out, &moved, err);
+	if (st || !moved)
 		return st;
 	lock_as_reader(table);
-	st = gather_once(table, rows, &id, 1, out, moved, &n_moved, err);
+	st = gather_once(table, rows, id, out, &moved, err);
 	(void)pthread_mutex_unlock(&table->lock);
 	return st;
+}
+
+/* Rows [first, end), copied already: again those whose chunks have moved. */
+static __attribute__((noinline)) dg_status mend_group(struct dgi_table *table,
+						      const struct dgi_rows *rows, const dg_id *ids,
+						      size_t first, size_t end, uint8_t *out,
+						      const struct ring *ring, dg_error *err)
+{
+	bool moved[GROUP_ROWS];
+	dg_status st = DG_OK;
+
+	for (size_t i = first; i < end; i++)
+		moved[i - first] = has_moved_at(ring, i);
+	for (size_t i = first; i < end && !st; i++)
+		if (moved[i - first])
+			st = gather_again(table, rows, ids[i], out + i * rows->cut.row_bytes, err);
+	return st;
+}
+
+/*
+ * Looks up each row some rows before it is copied, so that memory is on its way meanwhile, and
+ * checks the rows of a group together. Inlined with a constant @row_bytes for usual short rows.
+ */
+static inline __attribute__((always_inline)) dg_status
+gather_rows(struct dgi_table *table, const struct dgi_rows *rows, const dg_id *ids, size_t n,
+	    uint8_t *out, size_t row_bytes, dg_error *err)
+{
+	const struct dgi_cut cut = rows->cut; /* nobody changes the copy: it stays in registers */
+	const size_t first_entry = rows->first_entry;
+	const size_t ahead = row_bytes <= SHORT_ROW_BYTES ? SHORT_ROWS_AHEAD : ROWS_AHEAD;
+	size_t found = 0; /* rows looked up */
+	struct ring ring;
+	dg_status st;
+
+	for (size_t first = 0; first < n; first += GROUP_ROWS) {
+		size_t end = n - first < GROUP_ROWS ? n : first + GROUP_ROWS;
+		uint64_t moved = 0;
+
+		for (size_t i = first; i < end; i++) {
+			for (; found < n && found <= i + ahead; found++) {
+				if (!look_up(table, first_entry, &cut, ids[found], &ring, found)) {
+					st = look_up_prepared(table, rows, ids[found], &ring, found,
+							      err);
+					if (st)
+						return st;
+				}
+				prefetch_row(ring.sources[found % RING_ROWS], row_bytes);
+			}
+			copy_bytes(out + i * row_bytes, ring.sources[i % RING_ROWS], row_bytes);
+			atomic_thread_fence(memory_order_acquire);
+			moved |= has_moved_at(&ring, i);
+		}
+		if (moved) {
+			st = mend_group(table, rows, ids, first, end, out, &ring, err);
+			if (st)
+				return st;
+		}
+	}
+	return DG_OK;
 }
 
 dg_status dgi_rows_gather(struct dgi_table *table, const struct dgi_rows *rows, const dg_id *ids,
 			  size_t n, void *out, dg_error *err)
 {
-	const size_t row_bytes = rows->cut.row_bytes;
-	bool moved[GROUP_ROWS];
-	uint8_t *to = out;
-
-	for (size_t first = 0; first < n; first += GROUP_ROWS) {
-		size_t group = n - first < GROUP_ROWS ? n - first : GROUP_ROWS;
-		size_t n_moved;
-		dg_status st =
-			gather_once(table, rows, ids + first, group, to, moved, &n_moved, err);
-
-		for (size_t i = 0; i < group && !st && n_moved > 0; i++)
-			if (moved[i])
-				st = gather_again(table, rows, ids[first + i], to + i * row_bytes,
-						  err);
-		if (st)
-			return st;
-		to += group * row_bytes;
+	switch (rows->cut.row_bytes) {
+	case 1:
+		return gather_rows(table, rows, ids, n, out, 1, err);
+	case 4:
+		return gather_rows(table, rows, ids, n, out, 4, err);
+	case 8:
+		return gather_rows(table, rows, ids, n, out, 8, err);
+	case 64:
+		return gather_rows(table, rows, ids, n, out, 64, err);
+	case 128:
+		return gather_rows(table, rows, ids, n, out, 128, err);
+	default:
+		return gather_rows(table, rows, ids, n, out, rows->cut.row_bytes, err);
 	}
-	return DG_OK;
 }
 
 void dgi_rows_copy_chunk(const struct dgi_table *table, const struct dgi_rows *rows, uint64_t chunk,
