@@ -111,9 +111,19 @@ static uint8_t *map_aligned(int fd)
 	return aligned;
 }
 
+/* Puts one page into each 2 MiB, without which the kernel would not collapse it. */
+static bool seed_huge_pages(int fd)
+{
+	for (uint64_t at = 0; at < DGI_SLOTS_SEGMENT_BYTES; at += HUGE_BYTES)
+		if (fallocate(fd, 0, (off_t)at, PAGE_BYTES) != 0)
+			return false;
+	return true;
+}
+
 /*
- * Makes a segment: memory behind every page, so that no write to a slot can fail; huge pages where
- * the kernel collapses them; then sealed, so that nobody can map it for writing or change its size.
+ * Makes a segment: huge pages where the kernel collapses them, which costs a tenth while they are
+ * nearly empty; memory behind every page else, so that no write to a slot can fail; then sealed, so
+ * that nobody can map it for writing or change its size.
  */
 static dg_status prepare_segment(struct segment *segment, uint8_t **address, dg_error *err)
 {
@@ -122,8 +132,7 @@ static dg_status prepare_segment(struct segment *segment, uint8_t **address, dg_
 
 	if (fd < 0)
 		return dgi_fail_errno(err, errno, "memory for hot chunks");
-	if (ftruncate(fd, (off_t)DGI_SLOTS_SEGMENT_BYTES) != 0 ||
-	    fallocate(fd, 0, 0, (off_t)DGI_SLOTS_SEGMENT_BYTES) != 0) {
+	if (ftruncate(fd, (off_t)DGI_SLOTS_SEGMENT_BYTES) != 0 || !seed_huge_pages(fd)) {
 		st = dgi_fail_errno(err, errno, "memory for hot chunks");
 		goto fail;
 	}
@@ -133,6 +142,11 @@ static dg_status prepare_segment(struct segment *segment, uint8_t **address, dg_
 		goto fail;
 	}
 	segment->huge = madvise(*address, DGI_SLOTS_SEGMENT_BYTES, MADV_COLLAPSE) == 0;
+	if (fallocate(fd, 0, 0, (off_t)DGI_SLOTS_SEGMENT_BYTES) != 0) {
+		st = dgi_fail_errno(err, errno, "memory for hot chunks");
+		(void)munmap(*address, DGI_SLOTS_SEGMENT_BYTES);
+		goto fail;
+	}
 	(void)fcntl(fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SHRINK | F_SEAL_GROW);
 	segment->fd = fd;
 	return DG_OK;
