@@ -30,8 +30,18 @@
 #define JOURNAL_WAIT_MS 30000
 #define RECOVERY_TARGET_S 2.0
 #define CHECKPOINT_BYTES_MIN (UINT64_C(32) << 20)
+#define MEASURED_BYTES_MIN (UINT64_C(16) << 20) /* of pushes, to believe a rate */
+#define PAUSE_MS_MAX 100			/* between two slices while pushes come */
 /* Of the tree and the free list, for each image, at the worst. */
 #define TREE_BYTES_PER_IMAGE (3 * DGI_PAGE_BYTES)
+
+static struct timespec timespec_in(int ms)
+{
+	struct dgi_deadline deadline = dgi_deadline_in(ms);
+
+	return (struct timespec){ .tv_sec = deadline.at_ms / 1000,
+				  .tv_nsec = deadline.at_ms % 1000 * 1000000 };
+}
 
 /* --- Room --- */
 
@@ -236,6 +246,35 @@ static void wait_for_stale_tables(const struct dgi_volume *v)
 		dgi_sleep_ms(left);
 }
 
+/*
+ * Slices and pushes compete for the disk: while pushes come, the round pauses after a slice for as
+ * long as it took, unless somebody waits for its end.
+ */
+static void give_way(struct dgi_volume *v, const struct slice *slice, int64_t begun_us)
+{
+	struct dgi_checkpoint *c = &v->checkpoint;
+	int64_t ms = (dgi_now_us() - begun_us) / 1000;
+	struct timespec until;
+
+	if (atomic_load(&v->log_number) == slice->log || dgi_checkpoint_by_room(v))
+		return;
+	until = timespec_in(ms < PAUSE_MS_MAX ? (int)ms : PAUSE_MS_MAX);
+	(void)pthread_mutex_lock(&c->lock);
+	if (!c->wanted && !c->stopping)
+		(void)pthread_cond_timedwait(&c->work, &c->lock, &until);
+	(void)pthread_mutex_unlock(&c->lock);
+}
+
+/* With the table's lock held. What it takes to apply pushes is what it takes to replay them. */
+static void note_rate(struct dgi_volume *v)
+{
+	if (v->applied_bytes < MEASURED_BYTES_MIN || v->applied_us <= 0)
+		return;
+	v->checkpoint.replay_bytes_per_s = (double)v->applied_bytes / (double)v->applied_us * 1e6;
+	v->applied_bytes = 0;
+	v->applied_us = 0;
+}
+
 static dg_status run_round(struct dgi_volume *v, dg_error *err)
 {
 	struct slice *slice = malloc(sizeof *slice);
@@ -247,8 +286,11 @@ static dg_status run_round(struct dgi_volume *v, dg_error *err)
 	wait_for_stale_tables(v);
 	dgi_table_lock(&v->table);
 	begun_at = atomic_load(&v->log_number);
+	note_rate(v);
 	dgi_table_unlock(&v->table);
 	while (!st) {
+		int64_t begun_us = dgi_now_us();
+
 		dgi_table_lock(&v->table);
 		slice->n =
 			dgi_hot_freeze(&v->hot, begun_at, SLICE_BYTES, SLICE_CHUNKS, slice->frozen);
@@ -257,6 +299,8 @@ static dg_status run_round(struct dgi_volume *v, dg_error *err)
 		if (slice->n == 0)
 			break;
 		st = write_slice(v, slice, err);
+		if (!st)
+			give_way(v, slice, begun_us);
 	}
 	free(slice);
 	if (!st)
@@ -280,7 +324,7 @@ static uint64_t threshold(const struct dgi_volume *v)
 	if (v->options.checkpoint_bytes)
 		return v->options.checkpoint_bytes;
 	if (bytes > by_target)
-		bytes = by_target;
+		bytes = by_target > CHECKPOINT_BYTES_MIN ? by_target : CHECKPOINT_BYTES_MIN;
 	return bytes < quota ? bytes : quota;
 }
 
@@ -295,9 +339,15 @@ static bool has_hot(struct dgi_volume *v)
 	return has;
 }
 
+bool dgi_checkpoint_by_room(const struct dgi_volume *volume)
+{
+	return volume->hot.bytes > volume->options.hot_bytes / 2;
+}
+
 static bool is_due(struct dgi_volume *v)
 {
-	return dgi_journal_bytes(v->journal) >= threshold(v) && has_hot(v);
+	return (dgi_checkpoint_by_room(v) || dgi_journal_bytes(v->journal) >= threshold(v)) &&
+	       has_hot(v);
 }
 
 static void write_mark(struct dgi_volume *v, bool clean)
@@ -315,9 +365,7 @@ static void write_mark(struct dgi_volume *v, bool clean)
 
 static void tick(struct dgi_checkpoint *c, int ms)
 {
-	struct dgi_deadline deadline = dgi_deadline_in(ms);
-	struct timespec until = { .tv_sec = deadline.at_ms / 1000,
-				  .tv_nsec = deadline.at_ms % 1000 * 1000000 };
+	struct timespec until = timespec_in(ms);
 
 	if (!c->wanted && !c->stopping)
 		(void)pthread_cond_timedwait(&c->work, &c->lock, &until);
@@ -412,9 +460,7 @@ void dgi_checkpoint_request(struct dgi_volume *volume)
 dg_status dgi_volume_checkpoint(struct dgi_volume *volume, int timeout_ms, dg_error *err)
 {
 	struct dgi_checkpoint *c = &volume->checkpoint;
-	struct dgi_deadline deadline = dgi_deadline_in(timeout_ms);
-	struct timespec until = { .tv_sec = deadline.at_ms / 1000,
-				  .tv_nsec = deadline.at_ms % 1000 * 1000000 };
+	struct timespec until = timespec_in(timeout_ms);
 	dg_status st = DG_OK;
 	uint64_t wanted;
 

@@ -43,6 +43,10 @@ struct dgi_volume {
 	uint32_t *staged;	 /* by table entry, 0 between writes; see write.c */
 	uint8_t *row;		 /* the writer's, for a row being computed */
 	pthread_mutex_t telling; /* over the next two, held while they are called */
+	/* What the writer applied since the last round of checkpoints, and the time it took: about
+	 * what replay would take. Under the table's lock. */
+	uint64_t applied_bytes;
+	int64_t applied_us;
 	void (*on_durable)(void *context, uint64_t log_number, dg_status status);
 	void *on_durable_context;
 	struct dgi_checkpoint {
@@ -69,8 +73,10 @@ void dgi_volume_tell(struct dgi_volume *volume, uint64_t log_number, dg_status s
 dg_status dgi_checkpoint_start(struct dgi_volume *volume, dg_error *err);
 /* Ends the thread after a last round. */
 void dgi_checkpoint_stop(struct dgi_volume *volume);
-/* Asks for a round soon; with a deadline, waits for its end. */
+/* Asks for a round soon. */
 void dgi_checkpoint_request(struct dgi_volume *volume);
+/* Do hot chunks take so much of their budget that a round should begin? Any thread. */
+bool dgi_checkpoint_by_room(const struct dgi_volume *volume);
 
 /*
  * replay.c: applies what the journal holds and the chunks do not. @file is the whole of journal.mdb

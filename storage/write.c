@@ -267,6 +267,7 @@ static dg_status apply_locked(struct push *p, bool *no_room, dg_error *err)
 {
 	struct dgi_volume *v = p->volume;
 	uint64_t log = atomic_load(&v->log_number) + 1;
+	int64_t begun_us;
 	dg_status st = look_at_session(p, err);
 
 	*no_room = false;
@@ -277,10 +278,12 @@ static dg_status apply_locked(struct push *p, bool *no_room, dg_error *err)
 		p->write->log_number = p->write->wait_for = log - 1;
 		return DG_OK;
 	}
+	begun_us = dgi_now_us();
 	st = stage_all(p, err);
 	*no_room = st == DG_FULL;
 	if (st)
 		return st;
+	v->applied_us += dgi_now_us() - begun_us;
 	p->entry.log_number = log;
 	if (p->durability != DG_DURABLE_MEMORY)
 		st = dgi_journal_append(v->journal, &p->entry, err);
@@ -289,8 +292,11 @@ static dg_status apply_locked(struct push *p, bool *no_room, dg_error *err)
 		unstage_all(p);
 		return st;
 	}
+	begun_us = dgi_now_us();
 	change_rows(p);
 	show_staged(p, log);
+	v->applied_us += dgi_now_us() - begun_us;
+	v->applied_bytes += dgi_entry_bytes(&p->entry);
 	if (!dgi_uuid_is_zero(&p->write->session)) {
 		/* Looked at above, which made room: cannot fail. */
 		st = dgi_sessions_set(v->sessions, &p->entry.session, NULL);
@@ -309,6 +315,7 @@ static dg_status apply_push(struct push *p, dg_error *err)
 {
 	struct dgi_deadline deadline = dgi_deadline_in(ROOM_WAIT_MS);
 	const struct dgi_volume_options *options = &p->volume->options;
+	const bool was_due = dgi_checkpoint_by_room(p->volume);
 	bool no_room;
 	dg_status st = check_push(p, err);
 
@@ -327,6 +334,9 @@ static dg_status apply_push(struct push *p, dg_error *err)
 		st = DG_OK;
 	}
 	dgi_applying_clear(&p->applying);
+	/* Early, so that few pushes have to wait for room. */
+	if (!was_due && dgi_checkpoint_by_room(p->volume))
+		dgi_checkpoint_request(p->volume);
 	return st ? dgi_context(err, st, "tensor '%s'",
 				p->volume->tensors.catalogue.infos[p->tensor].name)
 		  : DG_OK;
