@@ -320,9 +320,8 @@ struct ring {
 };
 
 /* Why a row could not be looked up; OK once its chunk is verified. */
-static __attribute__((noinline)) dg_status prepare_row(struct dgi_table *table,
-						       const struct dgi_rows *rows, dg_id id,
-						       dg_error *err)
+static __attribute__((noinline)) dg_status
+prepare_row(struct dgi_table *table, const struct dgi_rows *rows, dg_id id, dg_error *err)
 {
 	if (id < 0 || id >= rows->cut.n_rows)
 		return dgi_fail(err, DG_RANGE, "row %" PRId64 ", there are %" PRId64 " rows", id,
