@@ -80,8 +80,11 @@ static uint64_t anonymous_bytes(void)
 /* In a process of its own, which has opened no store before. */
 static void measure_memory(const struct bench *b, size_t n_chunks)
 {
-	pid_t child = fork();
+	pid_t child;
 	int status;
+
+	(void)fflush(stdout);
+	child = fork();
 
 	if (child == 0) {
 		uint64_t before = anonymous_bytes();

@@ -40,13 +40,13 @@ struct dgi_volume {
 	struct dgi_env *journal_env; /* the journal's */
 	struct dgi_journal *journal;
 	struct dgi_mark_file mark;
-	uint32_t *staged;	 /* by table entry, 0 between writes; see write.c */
-	uint8_t *row;		 /* the writer's, for a row being computed */
-	pthread_mutex_t telling; /* over the next two, held while they are called */
+	uint32_t *staged; /* by table entry, 0 between writes; see write.c */
+	uint8_t *row;	  /* the writer's, for a row being computed */
 	/* What the writer applied since the last round of checkpoints, and the time it took: about
 	 * what replay would take. Under the table's lock. */
 	uint64_t applied_bytes;
 	int64_t applied_us;
+	pthread_mutex_t telling; /* over the next two, held while they are called */
 	void (*on_durable)(void *context, uint64_t log_number, dg_status status);
 	void *on_durable_context;
 	struct dgi_checkpoint {
