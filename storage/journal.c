@@ -20,7 +20,8 @@
 /* A group that is forming may grow to this while the one before it is on its way. */
 #define GROUP_BYTES_MAX (UINT64_C(32) << 20)
 #define APPEND_WAIT_MS 10000
-#define TRIM_BLOCKS_MAX 64 /* deleted in one transaction */
+#define TRIM_BLOCKS_MAX 64    /* deleted in one transaction */
+#define TRIM_BLOCKS_LAST 4096 /* … at the end, when nobody waits for it */
 #define FULL_RETRY_MS 100
 #define FULL_WAIT_MS 1000 /* what a writer waits for room on a full disk */
 /* Of the tree and the free list; and what a file system keeps of its last bytes. */
@@ -191,12 +192,12 @@ static dg_status put_group(struct dgi_journal *journal, size_t *added, dg_error 
  * Deletes old blocks, a bounded number. The newest of the list stays: its number says where to go
  * on.
  */
-static dg_status delete_trimmed(struct dgi_journal *journal, uint64_t trim_to, size_t *deleted,
-				dg_error *err)
+static dg_status delete_trimmed(struct dgi_journal *journal, uint64_t trim_to, size_t blocks_max,
+				size_t *deleted, dg_error *err)
 {
 	const struct block_list *list = &journal->list;
 
-	while (*deleted < TRIM_BLOCKS_MAX && list->first + *deleted + 1 < list->n &&
+	while (*deleted < blocks_max && list->first + *deleted + 1 < list->n &&
 	       list->blocks[list->first + *deleted].last_log <= trim_to) {
 		struct dgi_key fields = dgi_block_key(list->blocks[list->first + *deleted].number);
 		uint8_t key[DGI_KEY_BYTES_MAX];
@@ -223,7 +224,8 @@ static dg_status make_room(struct dgi_journal *journal, uint64_t bytes, dg_error
 	return st;
 }
 
-static dg_status write_transaction(struct dgi_journal *journal, uint64_t trim_to, dg_error *err)
+static dg_status write_transaction(struct dgi_journal *journal, uint64_t trim_to, size_t trim_max,
+				   dg_error *err)
 {
 	struct dgi_env *env = journal->options.env;
 	size_t bytes = journal->committing.bytes.n;
@@ -238,7 +240,7 @@ static dg_status write_transaction(struct dgi_journal *journal, uint64_t trim_to
 		return st;
 	st = put_group(journal, &added, err);
 	if (!st)
-		st = delete_trimmed(journal, trim_to, &deleted, err);
+		st = delete_trimmed(journal, trim_to, trim_max, &deleted, err);
 	if (st) {
 		dgi_env_abort(env);
 		return st;
@@ -318,6 +320,7 @@ static void note_result(struct dgi_journal *journal, dg_status st, const dg_erro
 static void commit_once(struct dgi_journal *journal)
 {
 	uint64_t trim_to = journal->trim_to;
+	size_t trim_max = journal->stopping ? TRIM_BLOCKS_LAST : TRIM_BLOCKS_MAX;
 	uint64_t durable;
 	dg_error err = { 0 };
 	dg_status st;
@@ -331,7 +334,7 @@ static void commit_once(struct dgi_journal *journal)
 		(void)pthread_cond_broadcast(&journal->done);
 	}
 	(void)pthread_mutex_unlock(&journal->lock);
-	st = write_transaction(journal, trim_to, &err);
+	st = write_transaction(journal, trim_to, trim_max, &err);
 	(void)pthread_mutex_lock(&journal->lock);
 	if (st == DG_FULL && !journal->full)
 		dgi_log(DG_LOG_WARNING, "journal: %s; pushes wait for room", err.text);
@@ -344,6 +347,13 @@ static void commit_once(struct dgi_journal *journal)
 	(void)pthread_mutex_lock(&journal->lock);
 }
 
+/* Nothing is left to be committed, nor to be deleted: a store that was closed opens at once. */
+static bool has_ended(const struct dgi_journal *journal)
+{
+	return journal->stopping &&
+	       (journal->full || (journal->forming.n_entries == 0 && !has_trimming(journal)));
+}
+
 static void *commit_groups(void *argument)
 {
 	struct dgi_journal *journal = argument;
@@ -354,7 +364,7 @@ static void *commit_groups(void *argument)
 			wait_for_space(journal);
 		else
 			wait_for_work(journal);
-		if (journal->stopping && (journal->full || journal->forming.n_entries == 0))
+		if (has_ended(journal))
 			break;
 		commit_once(journal);
 		if (journal->broken.status)
