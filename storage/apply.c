@@ -95,7 +95,7 @@ static void put(struct dgi_applying *a, const struct dgi_place *place, const uin
 	if (place->shown)
 		dgi_table_store_row(a->table, place->entry, place->row, row, n);
 	else
-		memcpy(place->row, row, n);
+		dgi_row_put(place->row, row, n);
 }
 
 /* All members are copied, changed and put back: computed before any sequence is odd. */

@@ -275,6 +275,11 @@ static void note_rate(struct dgi_volume *v)
 	v->applied_us = 0;
 }
 
+static uint64_t slice_bytes(const struct dgi_volume *v)
+{
+	return v->options.slice_bytes ? v->options.slice_bytes : SLICE_BYTES;
+}
+
 static dg_status run_round(struct dgi_volume *v, dg_error *err)
 {
 	struct slice *slice = malloc(sizeof *slice);
@@ -292,8 +297,8 @@ static dg_status run_round(struct dgi_volume *v, dg_error *err)
 		int64_t begun_us = dgi_now_us();
 
 		dgi_table_lock(&v->table);
-		slice->n =
-			dgi_hot_freeze(&v->hot, begun_at, SLICE_BYTES, SLICE_CHUNKS, slice->frozen);
+		slice->n = dgi_hot_freeze(&v->hot, begun_at, slice_bytes(v), SLICE_CHUNKS,
+					  slice->frozen);
 		slice->log = atomic_load(&v->log_number);
 		dgi_table_unlock(&v->table);
 		if (slice->n == 0)

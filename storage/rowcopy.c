@@ -228,6 +228,11 @@ static inline void store_bytes(uint8_t *to, const uint8_t *from, size_t n)
 #endif
 }
 
+void dgi_row_put(uint8_t *to, const void *row, size_t n)
+{
+	store_bytes(to, row, n);
+}
+
 void dgi_table_store_row(struct dgi_table *table, size_t entry, uint8_t *to, const void *row,
 			 size_t n)
 {
@@ -501,5 +506,6 @@ void dgi_rows_copy_chunk(const struct dgi_table *table, const struct dgi_rows *r
 				      : value_at(table, location) + DGI_RECORD_HEADER_BYTES;
 
 	DGI_ASSERT(location & VERIFIED);
-	copy_bytes(out, from, (size_t)dgi_cut_rows(&rows->cut, chunk) * rows->cut.row_bytes);
+	/* Nobody writes to @from now; but somebody may still be copying from what @out was before. */
+	store_bytes(out, from, (size_t)dgi_cut_rows(&rows->cut, chunk) * rows->cut.row_bytes);
 }

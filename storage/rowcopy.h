@@ -90,6 +90,9 @@ void dgi_table_store_row(struct dgi_table *table, size_t entry, uint8_t *to, con
 /* The log number of an entry's image in the file. For the mutator. */
 uint64_t dgi_table_log(const struct dgi_table *table, size_t entry);
 
+/* Changes a row in a slot that the table does not show, though late readers may be copying from it. */
+void dgi_row_put(uint8_t *to, const void *row, size_t n);
+
 /* The rows of one tensor behind the table. */
 struct dgi_rows {
 	uint32_t tensor;

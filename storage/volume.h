@@ -41,6 +41,7 @@ struct dgi_volume_options {
 	bool without_journal;	      /* read only: the chunks as the last checkpoint left them */
 	uint64_t hot_bytes;	      /* what hot chunks may take in memory; 0: half of it */
 	uint64_t journal_quota_bytes; /* 0: 2 GiB */
+	uint64_t slice_bytes;	      /* of a checkpoint's transaction; 0: 16 MiB */
 	uint64_t checkpoint_bytes;    /* journal bytes that begin one; 0: by measured replay rate */
 	const struct dgi_step_rule *rules; /* lent; for steps and their replay */
 	size_t n_rules;
