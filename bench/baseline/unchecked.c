@@ -1,6 +1,7 @@
 /* unchecked.c -- storage/rowcopy.c once more, its check left out and its functions renamed. */
 #define DGI_ROWCOPY_UNCHECKED
 
+#define dgi_row_put unchecked_row_put
 #define dgi_rows_copy_chunk unchecked_rows_copy_chunk
 #define dgi_rows_gather unchecked_rows_gather
 #define dgi_rows_verify unchecked_rows_verify
