@@ -155,6 +155,16 @@ static void set_location(struct dgi_table *table, size_t number, uint64_t locati
 	finish_change(entry, sequence);
 }
 
+bool dgi_table_page(const struct dgi_table *table, size_t entry, uint64_t *page, bool *verified)
+{
+	uint64_t location =
+		atomic_load_explicit(&table->entries[entry].location, memory_order_relaxed);
+
+	*page = location & PLACE;
+	*verified = (location & VERIFIED) != 0;
+	return !(location & HOT);
+}
+
 bool dgi_table_is_hot(const struct dgi_table *table, size_t entry, uint32_t *slot)
 {
 	uint64_t location =

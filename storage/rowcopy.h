@@ -72,6 +72,9 @@ void dgi_table_lock(struct dgi_table *table);
 void dgi_table_unlock(struct dgi_table *table);
 void dgi_table_let_readers_in(struct dgi_table *table);
 
+/* Is the entry clean now? Sets the page and whether its checksum was verified. A hint; any thread. */
+bool dgi_table_page(const struct dgi_table *table, size_t entry, uint64_t *page, bool *verified);
+
 /* Is the entry hot? Sets *@slot. For the mutator. */
 bool dgi_table_is_hot(const struct dgi_table *table, size_t entry, uint32_t *slot);
 /* The entry's rows are in @slot from now on, whole and sound. For the mutator. */

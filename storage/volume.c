@@ -7,6 +7,7 @@
 #include "files.h"
 #include "record.h"
 #include "superblock.h"
+#include "warm.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -481,6 +482,7 @@ dg_status dgi_volume_gather(struct dgi_volume *volume, uint32_t tensor, const dg
 
 	if (!dgi_catalogue_find(c, tensor, &i))
 		return dgi_fail(err, DG_NOTFOUND, "no tensor %" PRIu32, tensor);
+	dgi_rows_warm(&volume->table, &c->rows[i], rows, n);
 	st = dgi_rows_gather(&volume->table, &c->rows[i], rows, n, out, err);
 	return st ? dgi_context(err, st, "tensor '%s'", c->infos[i].name) : DG_OK;
 }

@@ -10,6 +10,7 @@
 #define dgi_table_let_readers_in unchecked_table_let_readers_in
 #define dgi_table_lock unchecked_table_lock
 #define dgi_table_log unchecked_table_log
+#define dgi_table_page unchecked_table_page
 #define dgi_table_open unchecked_table_open
 #define dgi_table_set unchecked_table_set
 #define dgi_table_set_clean unchecked_table_set_clean
