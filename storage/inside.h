@@ -34,6 +34,9 @@ struct dgi_volume {
 	_Atomic uint64_t log_number; /* of the newest write applied */
 	_Atomic uint64_t durable;    /* of the newest on disk */
 	_Atomic bool broken;	     /* takes no more writes */
+	struct {
+		uint64_t n, first, last;
+	} left_out; /* pushes of the journal that a volume without it does not show */
 
 	/* Open for writing only. */
 	struct dgi_env *env;	     /* of tensors.mdb; the checkpoint's */
@@ -83,5 +86,7 @@ bool dgi_checkpoint_by_room(const struct dgi_volume *volume);
  * in memory.
  */
 dg_status dgi_volume_replay(struct dgi_volume *volume, const uint8_t *file, dg_error *err);
+/* replay.c: applies nothing of it, but counts what is not, or not wholly, in the chunks. */
+dg_status dgi_volume_pass_over(struct dgi_volume *volume, const uint8_t *file, dg_error *err);
 
 #endif

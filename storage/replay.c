@@ -10,6 +10,7 @@
 #include "apply.h"
 #include "bytes.h"
 #include "fail.h"
+#include "log.h"
 #include "uuid.h"
 
 #include <inttypes.h>
@@ -143,4 +144,76 @@ dg_status dgi_volume_replay(struct dgi_volume *volume, const uint8_t *file, dg_e
 				      &volume->graph.superblock.store_uuid, replay_entry, volume,
 				      err);
 	return st;
+}
+
+/* --- Passing over the journal --- */
+
+/* The rows of entry->tensor must be there. */
+static bool is_within(const struct dgi_entry *entry, int64_t n_rows)
+{
+	if (entry->kind == DGI_ENTRY_FILL)
+		return entry->first >= 0 && entry->count >= 0 && entry->first <= n_rows &&
+		       entry->count <= n_rows - entry->first;
+	for (uint64_t i = 0; i < entry->n; i++)
+		if (dgi_get_u64(entry->rows + i * 8) >= (uint64_t)n_rows)
+			return false;
+	return true;
+}
+
+/* Is the entry in the images of all chunks that it changes? A row group's are written together. */
+static bool is_all_folded(const struct dgi_volume *v, const struct dgi_rows *rows,
+			  const struct dgi_entry *entry)
+{
+	const bool is_fill = entry->kind == DGI_ENTRY_FILL;
+	const uint64_t n = is_fill ? (uint64_t)entry->count : entry->n;
+
+	for (uint64_t i = 0; i < n; i++) {
+		uint64_t row =
+			is_fill ? (uint64_t)entry->first + i : dgi_get_u64(entry->rows + i * 8);
+		uint64_t chunk = dgi_divide(&rows->cut.by_rows, row);
+
+		if (dgi_table_log(&v->table, rows->first_entry + chunk) < entry->log_number)
+			return false;
+	}
+	return true;
+}
+
+static dg_status pass_over_entry(void *context, const struct dgi_entry *entry, dg_error *err)
+{
+	struct dgi_volume *v = context;
+	const struct dgi_catalogue *c = &v->tensors.catalogue;
+	size_t i;
+
+	if (!dgi_catalogue_find(c, entry->tensor, &i) || !is_within(entry, c->infos[i].n_rows))
+		return dgi_fail(err, DG_CORRUPT, "entry %" PRIu64 ": no such tensor or rows",
+				entry->log_number);
+	if (is_all_folded(v, &c->rows[i], entry))
+		return DG_OK;
+	if (v->left_out.n++ == 0)
+		v->left_out.first = entry->log_number;
+	v->left_out.last = entry->log_number;
+	return DG_OK;
+}
+
+dg_status dgi_volume_pass_over(struct dgi_volume *volume, const uint8_t *file, dg_error *err)
+{
+	struct dgi_journal_contents *j = &volume->journaled;
+	dg_error damage;
+	dg_status st = dgi_journal_headers(file, j->blocks, j->n_blocks, &damage);
+
+	if (!st)
+		st = dgi_journal_scan(file, j->blocks, j->n_blocks,
+				      &volume->graph.superblock.store_uuid, pass_over_entry, volume,
+				      &damage);
+	if (st != DG_CORRUPT) {
+		if (st && err)
+			*err = damage;
+		return st;
+	}
+	/* Who does without the journal may do so because it is damaged. */
+	dgi_log(DG_LOG_WARNING,
+		"store '%s': " DGI_JOURNAL_FILE ": pushes behind the damage are not "
+		"counted: %s",
+		volume->path, damage.text);
+	return DG_OK;
 }

@@ -113,7 +113,7 @@ static dg_status open_journal(struct dgi_volume *v, dg_error *err)
 	if (!st)
 		st = dgi_superblock_match(&v->graph.superblock, &v->journaled.superblock,
 					  DGI_JOURNAL_FILE, err);
-	if (!st && v->journaled.n_blocks && !v->options.without_journal)
+	if (!st && v->journaled.n_blocks)
 		st = dgi_map_extend(&v->journal_map, fd, (size_t)v->journaled.file_bytes, err);
 	(void)close(fd);
 	return st ? dgi_context(err, st, DGI_JOURNAL_FILE) : DG_OK;
@@ -142,6 +142,10 @@ static dg_status replay(struct dgi_volume *v, dg_error *err)
 	dg_status st;
 
 	v->log_number = v->tensors.log;
+	if (v->options.without_journal)
+		return v->journal_map.n
+			       ? dgi_volume_pass_over(v, dgi_map_at(&v->journal_map, 0), err)
+			       : DG_OK;
 	if (!v->options.writable && !v->journal_map.n)
 		return DG_OK;
 	st = dgi_hot_open(&v->hot, &v->table, &v->tensors.catalogue, UINT64_MAX, err);
@@ -447,6 +451,9 @@ void dgi_volume_get_info(const struct dgi_volume *volume, dg_store_info *out)
 			      size_of_file(volume->path, DGI_JOURNAL_FILE),
 		.format_read = s->format_read,
 		.format_write = s->format_write,
+		.left_out = volume->left_out.n,
+		.left_out_first = volume->left_out.first,
+		.left_out_last = volume->left_out.last,
 	};
 }
 

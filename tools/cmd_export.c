@@ -14,6 +14,11 @@
 #include <string.h>
 #include <unistd.h>
 
+struct arguments {
+	struct reach reach;
+	bool no_journal;
+};
+
 static const char about[] =
 	"Writes all rows of a tensor to FILE.npy, or to FILE.csv with a line of names and then an\n"
 	"id and the values a line. Rows of a STORE are in store order; rows of a CLUSTER.json are\n"
@@ -139,12 +144,12 @@ static dg_status write_file(struct source *s, const dg_tensor_info *tensor, stru
 	return st;
 }
 
-static dg_status export(char **arguments, bool csv, const struct reach *reach, dg_error *err)
+static dg_status export(char **arguments, bool csv, const struct arguments *a, dg_error *err)
 {
 	struct sink sink = { .path = arguments[2] };
 	const dg_tensor_info *tensor;
 	struct source source;
-	dg_status st = source_open(arguments[0], reach, &source, err);
+	dg_status st = source_open(arguments[0], &a->reach, a->no_journal, &source, err);
 
 	if (st)
 		return st;
@@ -168,8 +173,11 @@ static bool has_ending(const char *text, const char *ending)
 
 int cmd_export(int argc, char **argv)
 {
-	struct reach reach = { 0 };
-	const struct option options[] = { REACH_OPTIONS(reach) };
+	struct arguments a = { 0 };
+	const struct option options[] = {
+		NO_JOURNAL_OPTION(a.no_journal),
+		REACH_OPTIONS(a.reach),
+	};
 	const struct option_set set = {
 		.command = "export",
 		.arguments = "STORE|CLUSTER.json TENSOR FILE.npy|FILE.csv",
@@ -188,6 +196,5 @@ int cmd_export(int argc, char **argv)
 		return code;
 	if (!has_ending(argv[2], ".npy") && !has_ending(argv[2], ".csv"))
 		return option_usage_error(&set, "'%s' ends neither in .npy nor in .csv", argv[2]);
-	return export(argv, has_ending(argv[2], ".csv"), &reach, &err) ? report_error(&err)
-								       : EXIT_DONE;
+	return export(argv, has_ending(argv[2], ".csv"), &a, &err) ? report_error(&err) : EXIT_DONE;
 }

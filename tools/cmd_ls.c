@@ -11,7 +11,7 @@
 
 struct arguments {
 	struct reach reach;
-	bool json, all;
+	bool json, all, no_journal;
 };
 
 static const char about[] =
@@ -30,14 +30,16 @@ static bool is_listed(const dg_tensor_info *tensor, bool all)
 
 static int print_json(const struct source *s, bool all)
 {
-	json_t *list = json_array();
+	json_t *list = json_array(), *result;
 
 	for (size_t i = 0; i < s->n_tensors; i++)
 		if (is_listed(&s->tensors[i], all))
 			(void)json_array_append_new(list, describe_json(s->book, &s->tensors[i]));
-	return report_json(json_pack("{s:s, s:s, s:o}", s->is_cluster ? "cluster" : "store",
-				     s->path, "from", s->client ? "servers" : "files", "tensors",
-				     list));
+	result = json_pack("{s:s, s:s, s:o}", s->is_cluster ? "cluster" : "store", s->path, "from",
+			   s->client ? "servers" : "files", "tensors", list);
+	if (s->without_journal)
+		(void)json_object_set_new(result, "left_out", source_left_out_json(s));
+	return report_json(result);
 }
 
 /* Width of the column of keys. */
@@ -82,6 +84,7 @@ int cmd_ls(int argc, char **argv)
 	const struct option options[] = {
 		{ .name = "all", .flag = &a.all, .help = "list the store's own tensors too" },
 		{ .name = "json", .flag = &a.json, .help = "print the result as JSON" },
+		NO_JOURNAL_OPTION(a.no_journal),
 		REACH_OPTIONS(a.reach),
 	};
 	const struct option_set set = {
@@ -101,7 +104,7 @@ int cmd_ls(int argc, char **argv)
 
 	if (code != OPTION_GO)
 		return code;
-	if (source_open(argv[0], &a.reach, &source, &err))
+	if (source_open(argv[0], &a.reach, a.no_journal, &source, &err))
 		return report_error(&err);
 	code = a.json ? print_json(&source, a.all) : print_table(&source, a.all);
 	source_close(&source);

@@ -17,7 +17,7 @@ enum { ROWS_DEFAULT = 10 };
 
 struct arguments {
 	const char *rows, *ids;
-	bool stats, json;
+	bool stats, json, no_journal;
 };
 
 static const char about[] =
@@ -297,6 +297,8 @@ static dg_status show_json(struct source *s, const dg_tensor_info *tensor,
 		return st;
 	puts("{");
 	print_member("tensor", describe_json(s->book, tensor), "");
+	if (s->without_journal)
+		print_member("left_out", source_left_out_json(s), ",\n");
 	if (a->stats)
 		print_member("stats", stats_json(&stats), ",\n");
 	if (wants_rows(a)) {
@@ -319,7 +321,7 @@ static dg_status show(char **arguments, const struct arguments *a, dg_error *err
 	if (!is_directory(arguments[0]))
 		return fail(err, DG_NOTFOUND,
 			    "'%s' is not a directory; a store is one, such as part0", arguments[0]);
-	st = source_open(arguments[0], &reach, &source, err);
+	st = source_open(arguments[0], &reach, a->no_journal, &source, err);
 	if (st)
 		return st;
 	st = source_find(&source, arguments[1], &tensor, err);
@@ -352,6 +354,7 @@ int cmd_show(int argc, char **argv)
 		  .flag = &a.stats,
 		  .help = "minimum, maximum, mean, deviation, NaN, infinities, zeros" },
 		{ .name = "json", .flag = &a.json, .help = "print the result as JSON" },
+		NO_JOURNAL_OPTION(a.no_journal),
 	};
 	const struct option_set set = {
 		.command = "show",

@@ -4,6 +4,7 @@
 #include "report.h"
 #include "value.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -63,17 +64,45 @@ static dg_status alloc_stores(struct source *s, uint32_t n, dg_error *err)
 	return DG_OK;
 }
 
+static void tell_left_out(const struct source *s)
+{
+	dg_store_info info;
+
+	dg_store_get_info(s->stores[0], &info);
+	if (info.left_out == 0)
+		remark("'%s': leaves out no push, the journal has none that is not in the chunks",
+		       s->path);
+	else if (info.left_out == 1)
+		remark("'%s': leaves out 1 push of the journal, number %" PRIu64, s->path,
+		       info.left_out_first);
+	else
+		remark("'%s': leaves out %" PRIu64 " pushes of the journal, numbers %" PRIu64
+		       "..%" PRIu64,
+		       s->path, info.left_out, info.left_out_first, info.left_out_last);
+}
+
+json_t *source_left_out_json(const struct source *source)
+{
+	dg_store_info info;
+
+	dg_store_get_info(source->stores[0], &info);
+	return json_pack("{s:I, s:I, s:I}", "pushes", (json_int_t)info.left_out, "first",
+			 (json_int_t)info.left_out_first, "last", (json_int_t)info.left_out_last);
+}
+
 static dg_status open_one_store(struct source *s, dg_error *err)
 {
-	const dg_store_options read_only = { 0 };
+	const dg_store_options options = { .without_journal = s->without_journal };
 	const dg_tensor_info *tensors;
 	size_t n;
 	dg_status st = alloc_stores(s, 1, err);
 
 	if (!st)
-		st = dg_store_open(s->path, &read_only, &s->stores[0], err);
+		st = dg_store_open(s->path, &options, &s->stores[0], err);
 	if (st)
 		return st;
+	if (s->without_journal)
+		tell_left_out(s);
 	s->book = dg_store_book(s->stores[0]);
 	tensors = dg_store_tensors(s->stores[0], &n);
 	return keep_tensors(s, tensors, n, err);
@@ -153,12 +182,19 @@ static dg_status open_cluster(struct source *s, const struct reach *reach, dg_er
 	return open_stores(s, err);
 }
 
-dg_status source_open(const char *path, const struct reach *reach, struct source *out,
-		      dg_error *err)
+dg_status source_open(const char *path, const struct reach *reach, bool without_journal,
+		      struct source *out, dg_error *err)
 {
-	struct source s = { .path = path, .is_cluster = !is_directory(path) };
-	dg_status st = s.is_cluster ? open_cluster(&s, reach, err) : open_one_store(&s, err);
+	struct source s = { .path = path,
+			    .is_cluster = !is_directory(path),
+			    .without_journal = without_journal };
+	dg_status st;
 
+	if (s.is_cluster && without_journal)
+		return fail(err, DG_INVALID,
+			    "'%s' is not a directory; --no-journal reads a store, such as part0",
+			    path);
+	st = s.is_cluster ? open_cluster(&s, reach, err) : open_one_store(&s, err);
 	if (st)
 		source_close(&s);
 	else

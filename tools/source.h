@@ -9,6 +9,7 @@
 #include <distgraph/client.h>
 #include <distgraph/store.h>
 
+#include <jansson.h>
 #include <stdbool.h>
 
 /* How servers are reached; zero is the default of both. */
@@ -28,14 +29,22 @@ struct reach {
 		.max = 1000000, .help = "for each request (default 30)" \
 	}
 
+/* The line of an option table that makes commands read a store without its journal. */
+#define NO_JOURNAL_OPTION(wanted) \
+	{ \
+		.name = "no-journal", .flag = &(wanted), \
+		.help = "of a STORE: leave out pushes that no checkpoint has folded yet" \
+	}
+
 dg_status reach_client(const char *path, const struct reach *reach, dg_client **out, dg_error *err);
 
 struct source {
 	const char *path;
 	bool is_cluster;
-	dg_client *client;   /* servers, or NULL */
-	dg_cluster *cluster; /* stores of a cluster, or NULL */
-	dg_store **stores;   /* [n_stores], opened when first needed; of a cluster: by partition */
+	bool without_journal; /* of a store */
+	dg_client *client;    /* servers, or NULL */
+	dg_cluster *cluster;  /* stores of a cluster, or NULL */
+	dg_store **stores;    /* [n_stores], opened when first needed; of a cluster: by partition */
 	uint32_t n_stores;
 	const dg_book *book;
 	dg_tensor_info *tensors; /* n_rows counts the store, or the whole graph of a cluster */
@@ -44,11 +53,15 @@ struct source {
 
 /*
  * Opens @path: a directory is a store, a file a cluster. Says on stderr when it turns from servers
- * to stores. Gives a source to close. Fails as dg_store_open() and dg_client_open() do.
+ * to stores, and what a store shows less @without_journal. Gives a source to close. Fails as
+ * dg_store_open() and dg_client_open() do, and with INVALID (a cluster @without_journal).
  */
-dg_status source_open(const char *path, const struct reach *reach, struct source *out,
-		      dg_error *err);
+dg_status source_open(const char *path, const struct reach *reach, bool without_journal,
+		      struct source *out, dg_error *err);
 void source_close(struct source *source);
+
+/* What a store without its journal leaves out, as a JSON object. */
+json_t *source_left_out_json(const struct source *source);
 
 /* The tensor meant by @text; lent. */
 dg_status source_find(const struct source *source, const char *text, const dg_tensor_info **out,

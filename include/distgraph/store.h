@@ -26,6 +26,9 @@ typedef struct dg_store dg_store;
 /* Zero is the default of every field. */
 typedef struct dg_store_options {
 	int writable; /* 0: read only, nothing on disk is touched */
+	/* Read only: the chunks as the last checkpoint left them. Acknowledged pushes that are in the
+	 * journal alone are left out; dg_store_info says which. */
+	int without_journal;
 } dg_store_options;
 
 typedef struct dg_store_info {
@@ -34,16 +37,21 @@ typedef struct dg_store_info {
 	uint32_t part;
 	uint32_t n_parts;
 	uint64_t incarnation;  /* starts for writing so far */
-	uint64_t log_number;   /* number of the newest write */
+	uint64_t log_number;   /* number of the newest write; without the journal: in the chunks */
 	uint64_t file_bytes;   /* all files of the store */
 	uint16_t format_read;  /* oldest reader version that may read it */
 	uint16_t format_write; /* version that wrote it */
+	/* Opened without the journal: how many pushes of it are not, or not wholly, in the chunks, and
+	 * the numbers of the first and last of them. */
+	uint64_t left_out;
+	uint64_t left_out_first;
+	uint64_t left_out_last;
 } dg_store_info;
 
 /*
  * Opens the store in directory @path.
  *
- * Fails with NOTFOUND (no store there), BUSY (a process has it; the text names it), CORRUPT,
+ * Fails with INVALID (options), NOTFOUND (no store there), BUSY (a process has it; the text names it), CORRUPT,
  * VERSION (newer format or unknown feature bits), MISMATCH (files of different stores), DENIED
  * (not ours, or open to others), UNSUPPORTED (network file system), IO, NOMEM.
  */

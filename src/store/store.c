@@ -66,10 +66,15 @@ dg_status dg_store_open(const char *path, const dg_store_options *options, dg_st
 {
 	const struct dgi_volume_options volume_options = {
 		.writable = options && options->writable,
+		.without_journal = options && options->without_journal,
 	};
-	dg_store *store = calloc(1, sizeof *store);
+	dg_store *store;
 	dg_status st;
 
+	if (volume_options.writable && volume_options.without_journal)
+		return dgi_fail(err, DG_INVALID,
+				"store '%s': cannot be written without its journal", path);
+	store = calloc(1, sizeof *store);
 	if (!store)
 		return dgi_fail_memory(err, path);
 	st = dgi_volume_open(path, &volume_options, &store->volume, err);

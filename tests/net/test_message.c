@@ -102,7 +102,15 @@ static dg_status decode_status(const void *body, size_t n)
 
 static void a_server_status_comes_back_whole(void **state)
 {
-	dg_server_status status = { .store = { { { 1 } }, { { 2 } }, 3, 4, 5, 6, 7, 8, 9 },
+	dg_server_status status = { .store = { .store_uuid = { { 1 } },
+					       .cluster_uuid = { { 2 } },
+					       .part = 3,
+					       .n_parts = 4,
+					       .incarnation = 5,
+					       .log_number = 6,
+					       .file_bytes = 7,
+					       .format_read = 8,
+					       .format_write = 9 },
 				    .pid = 10,
 				    .uptime_ms = 11,
 				    .connections = 12,

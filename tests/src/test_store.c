@@ -64,6 +64,25 @@ static void a_store_tells_what_it_is(void **state)
 	dg_store_close(store);
 }
 
+static void a_store_without_its_journal_shows_what_is_in_the_chunks(void **state)
+{
+	static const dg_store_options options = { .without_journal = 1 };
+	static const dg_store_options both = { .writable = 1, .without_journal = 1 };
+	char *path = tmpdir_path(dir, "part1");
+	dg_store *store;
+	dg_store_info info;
+	dg_error err = { 0 };
+
+	(void)state;
+	assert_ok(dg_store_open(path, &options, &store, &err), &err);
+	dg_store_get_info(store, &info);
+	assert_int_equal(info.left_out, 0);
+	dg_store_close(store);
+	assert_fails(dg_store_open(path, &both, &store, &err), DG_INVALID, &err,
+		     "cannot be written without its journal");
+	free(path);
+}
+
 static void rows_are_read_and_set(void **state)
 {
 	dg_store *store = opened(1);
@@ -162,6 +181,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_store_tells_what_it_is),
+		cmocka_unit_test(a_store_without_its_journal_shows_what_is_in_the_chunks),
 		cmocka_unit_test(rows_are_read_and_set),
 		cmocka_unit_test(what_cannot_be_read_or_set_is_refused),
 		cmocka_unit_test(structure_is_read_by_edge_type),

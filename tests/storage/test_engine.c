@@ -5,6 +5,8 @@
 #include "test.h"
 
 #include "deadline.h"
+#include "fixture.h"
+#include "record.h"
 #include "rng.h"
 #include "tmpdir.h"
 #include "uuid.h"
@@ -322,17 +324,82 @@ static void offline_readers_see_the_journal_unless_told_not_to(void **state)
 	dgi_volume_close(volume);
 	volume = open_store(*state, &(struct dgi_volume_options){ .without_journal = true });
 	assert_int_equal(scalar(volume, TABLE, 49 * 39), 0);
+	dgi_volume_get_info(volume, &info);
+	assert_int_equal(info.log_number, 0);
+	assert_int_equal(info.left_out, 50);
+	assert_int_equal(info.left_out_first, 1);
+	assert_int_equal(info.left_out_last, 50);
+	dgi_volume_close(volume);
+}
+
+static void push_around_a_checkpoint(const struct place *p)
+{
+	struct dgi_volume *volume = open_writable(p);
+	dg_error err = { 0 };
+
+	for (int64_t i = 0; i < 10; i++)
+		push_scalar(volume, TABLE, i, DGI_OP_ASSIGN, i + 1);
+	assert_ok(dgi_volume_checkpoint(volume, 60000, &err), &err);
+	for (int64_t i = 0; i < 3; i++)
+		push_scalar(volume, TABLE, i, DGI_OP_ASSIGN, -i - 1);
+}
+
+static void only_what_no_checkpoint_has_folded_is_left_out(void **state)
+{
+	struct dgi_volume *volume;
+	dg_store_info info;
+
+	in_a_killed_process(push_around_a_checkpoint, *state);
+	volume = open_store(*state, &(struct dgi_volume_options){ .without_journal = true });
+	assert_int_equal(scalar(volume, TABLE, 2), 3);
+	assert_int_equal(scalar(volume, TABLE, 9), 10);
+	dgi_volume_get_info(volume, &info);
+	assert_int_equal(info.left_out, 3);
+	assert_int_equal(info.left_out_first, 11);
+	assert_int_equal(info.left_out_last, 13);
+	dgi_volume_close(volume);
+	volume = open_store(*state, NULL);
+	assert_int_equal(scalar(volume, TABLE, 2), -3);
+	dgi_volume_get_info(volume, &info);
+	assert_int_equal(info.left_out, 0);
+	assert_int_equal(info.log_number, 13);
+	dgi_volume_close(volume);
+}
+
+static void a_damaged_journal_is_refused_but_can_be_left_out(void **state)
+{
+	const struct place *p = *state;
+	struct dgi_volume *volume;
+	dg_store_info info;
+	dg_error err = { 0 };
+	uint8_t *data;
+	size_t n;
+
+	in_a_killed_process(push_around_a_checkpoint, p);
+	data = fixture_load(p->store, DGI_JOURNAL_FILE, &n);
+	fixture_find_record(data, n, DGI_KIND_BLOCK, 0)[DGI_RECORD_HEADER_BYTES + 8] ^= 1;
+	fixture_save(p->store, DGI_JOURNAL_FILE, data, n);
+	free(data);
+	assert_fails(dgi_volume_open(p->store, NULL, &volume, &err), DG_CORRUPT, &err,
+		     DGI_JOURNAL_FILE);
+	volume = open_store(p, &(struct dgi_volume_options){ .without_journal = true });
+	assert_int_equal(scalar(volume, TABLE, 9), 10);
+	dgi_volume_get_info(volume, &info);
+	assert_true(info.left_out < 3);
 	dgi_volume_close(volume);
 }
 
 static void a_clean_stop_leaves_nothing_to_replay(void **state)
 {
 	struct dgi_volume *volume = open_writable(*state);
+	dg_store_info info;
 
 	push_scalar(volume, TABLE, 5, DGI_OP_ASSIGN, 6);
 	dgi_volume_close(volume);
 	volume = open_store(*state, &(struct dgi_volume_options){ .without_journal = true });
 	assert_int_equal(scalar(volume, TABLE, 5), 6);
+	dgi_volume_get_info(volume, &info);
+	assert_int_equal(info.left_out, 0);
 	dgi_volume_close(volume);
 }
 
@@ -689,6 +756,8 @@ int main(void)
 		with_store(a_push_counts_once_through_kills_and_checkpoints),
 		with_store(a_session_may_not_skip_ahead),
 		with_store(offline_readers_see_the_journal_unless_told_not_to),
+		with_store(only_what_no_checkpoint_has_folded_is_left_out),
+		with_store(a_damaged_journal_is_refused_but_can_be_left_out),
 		with_store(a_clean_stop_leaves_nothing_to_replay),
 		with_store(checkpoints_at_any_moment_lose_and_double_nothing),
 		with_store(an_interval_tensor_is_soon_on_disk_and_a_memory_tensor_never),
