@@ -29,7 +29,19 @@ static const char examples[] =
 	"  distgraph partition edges.npy -n 8 -o big --node-data feat=feat.npy --seed 1\n"
 	"  distgraph partition a.csv.gz b.csv.gz -n 2 -o g --nodes 1000 --method random\n";
 
-/* "[TYPE/]NAME=FILE", cut in place in a copy that the caller frees. */
+/* Cuts ":bfloat16" off the end of a name. */
+static bool cut_bfloat16(char *name)
+{
+	static const char ending[] = ":bfloat16";
+	size_t n = strlen(name);
+	bool has = n >= sizeof ending && !strcmp(name + n - (sizeof ending - 1), ending);
+
+	if (has)
+		name[n - (sizeof ending - 1)] = '\0';
+	return has;
+}
+
+/* "[TYPE/]NAME[:bfloat16]=FILE", cut in place in a copy that the caller frees. */
 static int parse_data(const struct option_set *set, const char *option, char *text,
 		      dg_partition_data *out)
 {
@@ -44,7 +56,8 @@ static int parse_data(const struct option_set *set, const char *option, char *te
 		*slash = '\0';
 	*out = (dg_partition_data){ .type = slash ? text : NULL,
 				    .name = slash ? slash + 1 : text,
-				    .path = file };
+				    .path = file,
+				    .bfloat16 = cut_bfloat16(slash ? slash + 1 : text) };
 	return OPTION_GO;
 }
 
@@ -161,11 +174,12 @@ int cmd_partition(int argc, char **argv)
 		{ .name = "node-data",
 		  .value = "[TYPE/]NAME=FILE",
 		  .texts = &a.node_data,
-		  .help = "a .npy array with a row per node; repeatable" },
+		  .help = "a .npy array with a row per node; repeatable; "
+			  "NAME:bfloat16: uint16 are its bits" },
 		{ .name = "edge-data",
 		  .value = "[TYPE/]NAME=FILE",
 		  .texts = &a.edge_data,
-		  .help = "a .npy array with a row per edge; repeatable" },
+		  .help = "the same with a row per edge" },
 		{ .name = "seed",
 		  .value = "S",
 		  .number = &a.seed,

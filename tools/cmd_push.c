@@ -1,6 +1,6 @@
 /* cmd_push.c -- `distgraph push`: set rows on running servers from a .npy file. */
 #include "cmd.h"
-#include "describe.h"
+#include "fit.h"
 #include "ids.h"
 #include "option.h"
 #include "report.h"
@@ -10,7 +10,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct arguments {
 	struct reach reach;
@@ -28,29 +27,13 @@ static const char examples[] =
 	"  distgraph push karate/karate.json feat 0,5,7 rows.npy\n"
 	"  distgraph push karate/karate.json node~_N~feat 10:20 rows.npy --internal\n";
 
-/* The file has a row of the tensor's dtype and shape for each id. */
 static dg_status check_array(const char *path, const dg_array *array, const dg_tensor_info *tensor,
 			     size_t n_ids, dg_error *err)
 {
-	dg_tensor_info found = *tensor, wanted = *tensor;
-	char found_text[SHAPE_TEXT_BYTES], wanted_text[SHAPE_TEXT_BYTES];
+	char why[48];
 
-	if (array->dtype != tensor->dtype)
-		return fail(err, DG_MISMATCH, "%s: %s values, '%s' has %s", path,
-			    dg_dtype_name(array->dtype), tensor->name,
-			    dg_dtype_name(tensor->dtype));
-	if (!array->rank)
-		return fail(err, DG_MISMATCH, "%s: a single value, wanted an array of rows", path);
-	found.rank = array->rank - 1;
-	found.n_rows = array->shape[0];
-	memcpy(found.shape, array->shape + 1, found.rank * sizeof *found.shape);
-	wanted.n_rows = (int64_t)n_ids;
-	describe_shape(&found, found_text);
-	describe_shape(&wanted, wanted_text);
-	if (strcmp(found_text, wanted_text) != 0)
-		return fail(err, DG_MISMATCH, "%s: shape %s, wanted %s for %zu ids of '%s'", path,
-			    found_text, wanted_text, n_ids, tensor->name);
-	return DG_OK;
+	(void)snprintf(why, sizeof why, "%zu ids of", n_ids);
+	return fit_check(path, array, tensor, (int64_t)n_ids, why, err);
 }
 
 static dg_status push_array(dg_client *client, const struct arguments *a,

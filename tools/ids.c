@@ -187,6 +187,9 @@ static bool integer_at(const dg_array *array, size_t i, dg_id *out)
 	case DG_UINT8:
 		*out = ((const uint8_t *)array->data)[i];
 		return true;
+	case DG_BFLOAT16: /* uint16 in the file */
+		*out = ((const uint16_t *)array->data)[i];
+		return true;
 	default:
 		return false;
 	}

@@ -2,8 +2,8 @@
  * distgraph/array.h -- NumPy's .npy files (format 1.0 and 2.0), little-endian, C order.
  *
  * Only plain numbers are read: a file that would need unpickling is refused, as is big-endian or
- * Fortran-order data. bfloat16, which NumPy lacks, is written as uint16 ("<u2"); unsigned integers
- * wider than a byte are no dtype of ours and are refused when read.
+ * Fortran-order data. bfloat16, which NumPy lacks, is written and read as uint16 ("<u2"): its bits. Other
+ * unsigned integers wider than a byte are no dtype of ours and are refused when read.
  *
  * Threads: any thread. Ownership: dg_array_load() gives data to be freed by dg_array_clear().
  */
@@ -30,6 +30,20 @@ typedef struct dg_array {
  */
 DG_API dg_status dg_array_load(const char *path, dg_array *out, dg_error *err);
 DG_API void dg_array_clear(dg_array *array);
+
+/* A .npy file being read in one pass, row after row. */
+typedef struct dg_array_reader dg_array_reader;
+
+/*
+ * Begins to read a .npy file; of @array, what dg_array_load() tells but the data. Fails as that
+ * does; that a packed file is too short or too long is noticed only at its end.
+ */
+DG_API dg_status dg_array_reader_open(const char *path, dg_array *array, dg_array_reader **out,
+				      dg_error *err);
+/* The next @bytes of the data. Fails with INVALID (not as long as the shape says), IO, NOMEM. */
+DG_API dg_status dg_array_reader_read(dg_array_reader *reader, void *data, size_t bytes,
+				      dg_error *err);
+DG_API void dg_array_reader_close(dg_array_reader *reader);
 
 /* A .npy file being written in one pass, row after row. */
 typedef struct dg_array_writer dg_array_writer;

@@ -23,6 +23,7 @@ typedef struct dg_partition_data {
 	const char *type; /* NULL: the only type of its side */
 	const char *name;
 	const char *path;
+	int bfloat16; /* non-zero: the file's uint16 ("<u2") are the bits of bfloat16 */
 } dg_partition_data;
 
 /* Zero is the default of every field but the first four. */

@@ -17,30 +17,39 @@
 
 /* --- Loading --- */
 
+/* What the header says, for the caller. */
+static dg_status take_header(const struct dgi_npy *npy, dg_array *out, dg_error *err)
+{
+	dg_array array = { .rank = npy->rank, .bytes = npy->data_bytes };
+	dg_status st = dgi_npy_dtype(npy, &array.dtype, err);
+
+	if (!st && npy->fortran_order && npy->rank > 1)
+		st = dgi_fail(err, DG_UNSUPPORTED,
+			      "array in Fortran order, want C order (numpy.ascontiguousarray)");
+	memcpy(array.shape, npy->shape, sizeof array.shape);
+	*out = array;
+	return st;
+}
+
 dg_status dg_array_load(const char *path, dg_array *out, dg_error *err)
 {
-	dg_array array = { 0 };
+	dg_array array;
+	void *data = NULL;
 	struct dgi_input in;
 	struct dgi_npy npy;
 	dg_status st = dgi_input_open(path, &in, err);
 
 	if (st)
 		return st;
-	st = dgi_npy_read(&in, NULL, 0, &npy, &array.data, err);
+	st = dgi_npy_read(&in, NULL, 0, &npy, &data, err);
 	dgi_input_close(&in);
-	if (st)
-		return dgi_context(err, st, "'%s'", path);
-	st = dgi_npy_dtype(&npy, &array.dtype, err);
-	if (!st && npy.fortran_order && npy.rank > 1)
-		st = dgi_fail(err, DG_UNSUPPORTED,
-			      "array in Fortran order, want C order (numpy.ascontiguousarray)");
+	if (!st)
+		st = take_header(&npy, &array, err);
 	if (st) {
-		free(array.data);
+		free(data);
 		return dgi_context(err, st, "'%s'", path);
 	}
-	array.rank = npy.rank;
-	memcpy(array.shape, npy.shape, sizeof array.shape);
-	array.bytes = npy.data_bytes;
+	array.data = data;
 	*out = array;
 	return DG_OK;
 }
@@ -49,6 +58,81 @@ void dg_array_clear(dg_array *array)
 {
 	free(array->data);
 	*array = (dg_array){ 0 };
+}
+
+/* --- Reading piece by piece --- */
+
+struct dg_array_reader {
+	char *path;
+	struct dgi_input in;
+	size_t bytes_left;
+};
+
+static dg_status begin(dg_array_reader *r, dg_array *out, dg_error *err)
+{
+	struct dgi_npy npy;
+	dg_status st = dgi_npy_begin(&r->in, NULL, 0, &npy, err);
+
+	if (!st)
+		st = take_header(&npy, out, err);
+	if (!st)
+		r->bytes_left = npy.data_bytes;
+	return st ? dgi_context(err, st, "'%s'", r->path) : DG_OK;
+}
+
+dg_status dg_array_reader_open(const char *path, dg_array *array, dg_array_reader **out,
+			       dg_error *err)
+{
+	dg_array_reader *r = calloc(1, sizeof *r);
+	dg_status st;
+
+	if (!r || !(r->path = strdup(path))) {
+		free(r);
+		return dgi_fail_memory(err, path);
+	}
+	st = dgi_input_open(r->path, &r->in, err);
+	if (!st)
+		st = begin(r, array, err);
+	if (st) {
+		dg_array_reader_close(r);
+		return st;
+	}
+	*out = r;
+	return DG_OK;
+}
+
+dg_status dg_array_reader_read(dg_array_reader *reader, void *data, size_t bytes, dg_error *err)
+{
+	uint8_t behind;
+	size_t got;
+	dg_status st;
+
+	if (bytes > reader->bytes_left)
+		return dgi_fail(err, DG_INVALID, "'%s': %zu bytes more than the shape says",
+				reader->path, bytes - reader->bytes_left);
+	st = dgi_input_read(&reader->in, data, bytes, &got, err);
+	if (!st && got < bytes)
+		st = dgi_fail(err, DG_INVALID, "'%s': ends %zu bytes before its shape says",
+			      reader->path, reader->bytes_left - got);
+	if (st)
+		return st;
+	reader->bytes_left -= bytes;
+	if (reader->bytes_left > 0)
+		return DG_OK;
+	st = dgi_input_read(&reader->in, &behind, 1, &got, err);
+	if (!st && got > 0)
+		st = dgi_fail(err, DG_INVALID, "'%s': goes on behind what its shape says",
+			      reader->path);
+	return st;
+}
+
+void dg_array_reader_close(dg_array_reader *reader)
+{
+	if (!reader)
+		return;
+	dgi_input_close(&reader->in);
+	free(reader->path);
+	free(reader);
 }
 
 /* --- Writing --- */

@@ -297,9 +297,10 @@ dg_status dgi_npy_dtype(const struct dgi_npy *npy, dg_dtype *out, dg_error *err)
 		uint8_t item_bytes;
 		dg_dtype dtype;
 	} table[] = {
-		{ 'b', 1, DG_BOOL },	{ 'i', 1, DG_INT8 },	{ 'i', 2, DG_INT16 },
-		{ 'i', 4, DG_INT32 },	{ 'i', 8, DG_INT64 },	{ 'u', 1, DG_UINT8 },
-		{ 'f', 2, DG_FLOAT16 }, { 'f', 4, DG_FLOAT32 }, { 'f', 8, DG_FLOAT64 },
+		{ 'b', 1, DG_BOOL },	 { 'i', 1, DG_INT8 },	 { 'i', 2, DG_INT16 },
+		{ 'i', 4, DG_INT32 },	 { 'i', 8, DG_INT64 },	 { 'u', 1, DG_UINT8 },
+		{ 'f', 2, DG_FLOAT16 },	 { 'f', 4, DG_FLOAT32 }, { 'f', 8, DG_FLOAT64 },
+		{ 'u', 2, DG_BFLOAT16 }, /* NumPy has none: its bits */
 	};
 
 	for (size_t i = 0; i < DGI_COUNT_OF(table); i++)

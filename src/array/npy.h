@@ -44,7 +44,8 @@ dg_status dgi_npy_decode(const uint8_t *data, size_t n, struct dgi_npy *out, dg_
 /* Writes a header as NumPy would, a multiple of 64 bytes; returns its length. */
 size_t dgi_npy_encode(const struct dgi_npy *npy, uint8_t out[DGI_NPY_ENCODED_BYTES_MAX]);
 
-/* The dtype of the elements. Fails with UNSUPPORTED: there are no wide unsigned integers. */
+/* The dtype of the elements; "<u2" is bfloat16. Fails with UNSUPPORTED: there are no wide unsigned
+ * integers. */
 dg_status dgi_npy_dtype(const struct dgi_npy *npy, dg_dtype *out, dg_error *err);
 
 #endif

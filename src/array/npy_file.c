@@ -48,17 +48,24 @@ static dg_status wrong_length(const struct dgi_npy *npy, uint64_t found, const c
 			more, npy->data_bytes);
 }
 
-/* The file's length is known: one allocation, once it is known to be right. */
+dg_status dgi_npy_begin(struct dgi_input *in, const void *first, size_t n, struct dgi_npy *out,
+			dg_error *err)
+{
+	dg_status st = read_header(in, first, n, out, err);
+
+	if (!st && in->plain && in->file_bytes - out->header_bytes != out->data_bytes)
+		st = wrong_length(out, in->file_bytes - out->header_bytes, "", err);
+	return st;
+}
+
+/* The file's length is known and right: one allocation. */
 static dg_status read_plain(struct dgi_input *in, const struct dgi_npy *npy, void **data,
 			    dg_error *err)
 {
-	const uint64_t found = in->file_bytes - npy->header_bytes;
 	size_t got;
 	dg_status st;
 
-	if (found != npy->data_bytes)
-		return wrong_length(npy, found, "", err);
-	if (found == 0)
+	if (npy->data_bytes == 0)
 		return DG_OK;
 	*data = dgi_aligned_alloc(npy->data_bytes);
 	if (!*data)
@@ -103,7 +110,7 @@ dg_status dgi_npy_read(struct dgi_input *in, const void *first, size_t n, struct
 {
 	void *loaded = NULL;
 	struct dgi_npy npy;
-	dg_status st = read_header(in, first, n, &npy, err);
+	dg_status st = dgi_npy_begin(in, first, n, &npy, err);
 
 	if (!st)
 		st = in->plain ? read_plain(in, &npy, &loaded, err)

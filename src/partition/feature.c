@@ -5,6 +5,7 @@
 #include "tensor_info.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <string.h>
 
 static const char *side_name(dg_side side)
@@ -23,6 +24,20 @@ static dg_status check_name(const char *name, dg_error *err)
 				      "feature '%.80s': names that begin with %s are the store's",
 				      name, reserved[i]);
 	return st;
+}
+
+/* uint16 may be numbers or the bits of bfloat16: only the caller knows. */
+static dg_status check_bits(const dg_array *rows, bool bfloat16, dg_error *err)
+{
+	if (rows->dtype == DG_BFLOAT16 && !bfloat16)
+		return dgi_fail(err, DG_UNSUPPORTED,
+				".npy dtype '<u2': no tensor has uint16; if these are the bits of "
+				"bfloat16, say so");
+	if (rows->dtype != DG_BFLOAT16 && bfloat16)
+		return dgi_fail(err, DG_MISMATCH,
+				"%s values, want the bits of bfloat16 as uint16 ('<u2')",
+				dg_dtype_name(rows->dtype));
+	return DG_OK;
 }
 
 /* The description of a row, from the array's shape. */
@@ -49,6 +64,8 @@ dg_status dgi_feature_load(const dg_partition_data *data, dg_side side, uint16_t
 	f.info.type = type;
 	memcpy(f.info.name, data->name, strlen(data->name) + 1);
 	st = dg_array_load(data->path, &f.rows, err);
+	if (!st)
+		st = check_bits(&f.rows, data->bfloat16, err);
 	if (!st)
 		st = describe(&f.rows, &f.info, err);
 	if (st) {

@@ -242,27 +242,96 @@ static void what_is_written_is_loaded(void **state)
 	free(path);
 }
 
-static void every_dtype_but_the_one_numpy_lacks_comes_back(void **state)
+/* A .npy of @n bytes of data, however many the header says. */
+static void write_raw(const char *path, const char *dictionary, size_t n, const char *gz_mode)
+{
+	uint8_t data[8192] = { 0 };
+	size_t header = header_of(dictionary, data);
+	gzFile f = gzopen(path, gz_mode);
+
+	assert_non_null(f);
+	assert_int_equal(gzwrite(f, data, (unsigned)(header + n)), header + n);
+	assert_int_equal(gzclose(f), Z_OK);
+}
+
+static void every_dtype_comes_back_also_the_one_numpy_lacks(void **state)
 {
 	static const int64_t shape[] = { 1 };
 	static const char zeros[8];
 	char *path = tmpdir_path(dir, "t.npy");
+	dg_array array;
 	dg_error err = { 0 };
 
 	(void)state;
 	for (dg_dtype dtype = DG_BOOL; dtype <= DG_FLOAT64; dtype++) {
-		dg_array array;
-
 		write_array(path, dtype, 1, shape, zeros, dg_dtype_bytes(dtype));
-		if (dtype == DG_BFLOAT16) {
-			assert_fails(dg_array_load(path, &array, &err), DG_UNSUPPORTED, &err,
-				     "'<u2'");
-			continue;
-		}
 		assert_ok(dg_array_load(path, &array, &err), &err);
 		assert_int_equal(array.dtype, dtype);
 		dg_array_clear(&array);
 	}
+	write_raw(path, "{'descr': '<u2', 'fortran_order': False, 'shape': (1,)}", 2, "wbT");
+	assert_ok(dg_array_load(path, &array, &err), &err);
+	assert_int_equal(array.dtype, DG_BFLOAT16);
+	dg_array_clear(&array);
+	write_raw(path, "{'descr': '<u4', 'fortran_order': False, 'shape': (1,)}", 4, "wbT");
+	assert_fails(dg_array_load(path, &array, &err), DG_UNSUPPORTED, &err, "'<u4'");
+	free(path);
+}
+
+static void a_file_is_read_piece_by_piece(void **state)
+{
+	static const int64_t shape[] = { 3, 2 };
+	static const int16_t rows[] = { 1, 2, 3, 4, 5, 6 };
+	char *path = tmpdir_path(dir, "p.npy");
+	dg_array_reader *reader;
+	dg_array array;
+	int16_t back[6];
+	dg_error err = { 0 };
+
+	(void)state;
+	write_array(path, DG_INT16, 2, shape, rows, sizeof rows);
+	assert_ok(dg_array_reader_open(path, &array, &reader, &err), &err);
+	assert_int_equal(array.dtype, DG_INT16);
+	assert_int_equal(array.rank, 2);
+	assert_int_equal(array.shape[0], 3);
+	assert_int_equal(array.bytes, sizeof rows);
+	assert_null(array.data);
+	assert_ok(dg_array_reader_read(reader, back, 4, &err), &err);
+	assert_fails(dg_array_reader_read(reader, back, 9, &err), DG_INVALID, &err, "1 bytes more");
+	assert_ok(dg_array_reader_read(reader, back + 2, 8, &err), &err);
+	assert_memory_equal(back, rows, sizeof rows);
+	assert_fails(dg_array_reader_read(reader, back, 1, &err), DG_INVALID, &err, "1 bytes more");
+	dg_array_reader_close(reader);
+	free(path);
+}
+
+static void a_file_read_piece_by_piece_has_the_length_of_its_shape(void **state)
+{
+	static const char two[] = "{'descr': '<f4', 'fortran_order': False, 'shape': (2,)}";
+	char *path = tmpdir_path(dir, "q.npy");
+	dg_array_reader *reader;
+	dg_array array;
+	char back[8];
+	dg_error err = { 0 };
+
+	(void)state;
+	for (size_t n = 7; n <= 9; n += 2) { /* plain: known at once */
+		write_raw(path, two, n, "wbT");
+		assert_fails(dg_array_reader_open(path, &array, &reader, &err), DG_INVALID, &err,
+			     "the header says 8");
+		assert_non_null(strstr(err.text, path));
+	}
+	write_raw(path, two, 7, "wb"); /* packed: at the end */
+	assert_ok(dg_array_reader_open(path, &array, &reader, &err), &err);
+	assert_fails(dg_array_reader_read(reader, back, 8, &err), DG_INVALID, &err,
+		     "ends 1 bytes before");
+	dg_array_reader_close(reader);
+	write_raw(path, two, 9, "wb");
+	assert_ok(dg_array_reader_open(path, &array, &reader, &err), &err);
+	assert_fails(dg_array_reader_read(reader, back, 8, &err), DG_INVALID, &err, "goes on");
+	dg_array_reader_close(reader);
+	assert_fails(dg_array_reader_open("/nowhere.npy", &array, &reader, &err), DG_NOTFOUND, &err,
+		     "/nowhere.npy");
 	free(path);
 }
 
@@ -281,18 +350,6 @@ static void an_array_without_elements_has_no_data(void **state)
 	assert_int_equal(array.shape[1], 5);
 	dg_array_clear(&array);
 	free(path);
-}
-
-/* A .npy of @n bytes of data, however many the header says. */
-static void write_raw(const char *path, const char *dictionary, size_t n, const char *gz_mode)
-{
-	uint8_t data[8192] = { 0 };
-	size_t header = header_of(dictionary, data);
-	gzFile f = gzopen(path, gz_mode);
-
-	assert_non_null(f);
-	assert_int_equal(gzwrite(f, data, (unsigned)(header + n)), header + n);
-	assert_int_equal(gzclose(f), Z_OK);
 }
 
 static void a_file_of_another_length_than_its_shape_is_refused(void **state)
@@ -412,7 +469,9 @@ int main(void)
 		cmocka_unit_test(versions_and_lengths_are_checked_first),
 		cmocka_unit_test(what_is_encoded_decodes_to_the_same),
 		cmocka_unit_test(what_is_written_is_loaded),
-		cmocka_unit_test(every_dtype_but_the_one_numpy_lacks_comes_back),
+		cmocka_unit_test(every_dtype_comes_back_also_the_one_numpy_lacks),
+		cmocka_unit_test(a_file_is_read_piece_by_piece),
+		cmocka_unit_test(a_file_read_piece_by_piece_has_the_length_of_its_shape),
 		cmocka_unit_test(an_array_without_elements_has_no_data),
 		cmocka_unit_test(a_file_of_another_length_than_its_shape_is_refused),
 		cmocka_unit_test(a_cut_gzip_file_is_refused),

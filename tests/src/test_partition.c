@@ -88,6 +88,21 @@ static void write_features(const struct place *p, int64_t n_nodes, int64_t n_edg
 	assert_ok(dg_array_writer_close(w, 1, &err), &err);
 }
 
+/* A bfloat16 a node. */
+static void write_bits(const char *path)
+{
+	static const int64_t shape[] = { KARATE_NODES };
+	uint16_t bits[KARATE_NODES];
+	dg_array_writer *w;
+	dg_error err = { 0 };
+
+	for (int i = 0; i < KARATE_NODES; i++)
+		bits[i] = (uint16_t)(0x3f80 + i);
+	assert_ok(dg_array_writer_open(path, DG_BFLOAT16, 1, shape, &w, &err), &err);
+	assert_ok(dg_array_writer_append(w, bits, sizeof bits, &err), &err);
+	assert_ok(dg_array_writer_close(w, 1, &err), &err);
+}
+
 /* What the library reads with one parser is read here with another. */
 static void read_karate(dg_id src[KARATE_EDGES], dg_id dst[KARATE_EDGES])
 {
@@ -377,7 +392,9 @@ static void bad_features_are_refused_by_name(void **state)
 				     { .name = "feat", .path = p->feat } };
 	const dg_partition_options good = options_of(edges, 2, p->output);
 	dg_partition_options o = good;
+	char *bits = tmpdir_path(p->dir, "bits.npy");
 
+	write_bits(bits);
 	write_features(p, KARATE_NODES, KARATE_EDGES - 1);
 	o.node_data = data;
 	o.n_node_data = 2;
@@ -400,11 +417,18 @@ static void bad_features_are_refused_by_name(void **state)
 	assert_refused(p, &o, DG_INVALID, "not a .npy file");
 	data[0].path = "/nowhere.npy";
 	assert_refused(p, &o, DG_NOTFOUND, "/nowhere.npy");
+	data[0].path = p->feat;
+	data[0].bfloat16 = 1;
+	assert_refused(p, &o, DG_MISMATCH, "float32 values, want the bits of bfloat16");
+	data[0].path = bits;
+	data[0].bfloat16 = 0;
+	assert_refused(p, &o, DG_UNSUPPORTED, "no tensor has uint16");
 	o = good;
 	data[0] = (dg_partition_data){ .name = "weight", .path = p->weight };
 	o.edge_data = data;
 	o.n_edge_data = 1;
 	assert_refused(p, &o, DG_MISMATCH, "weight.npy' has 77 rows, want 78, one per edge");
+	free(bits);
 }
 
 static void an_existing_output_is_replaced_only_by_force(void **state)
