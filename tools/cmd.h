@@ -13,6 +13,7 @@ int cmd_push(int argc, char **argv);
 int cmd_ls(int argc, char **argv);
 int cmd_show(int argc, char **argv);
 int cmd_export(int argc, char **argv);
+int cmd_import(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 
 #endif

@@ -26,6 +26,7 @@ static const struct command commands[] = {
 	{ "ls", cmd_ls, "list the tensors of a store or cluster" },
 	{ "show", cmd_show, "print rows and statistics of a tensor of a store" },
 	{ "export", cmd_export, "write a tensor to a .npy or .csv file" },
+	{ "import", cmd_import, "set all rows of a tensor from a .npy file" },
 	{ "check", cmd_check, "look for damage in stores" },
 };
 

@@ -1,0 +1,136 @@
+/* cmd_import.c -- `distgraph import`: all rows of a tensor from a .npy file, batch by batch. */
+#include "cmd.h"
+#include "fit.h"
+#include "option.h"
+#include "progress.h"
+#include "report.h"
+#include "source.h"
+
+#include <distgraph/array.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char about[] =
+	"Sets all rows of a tensor to those of a .npy file, in the order of the input's ids, as\n"
+	"`distgraph export CLUSTER.json` writes them. The file is read and pushed batch by batch;\n"
+	"returns when every server has acknowledged all. When it fails or is interrupted some "
+	"rows\n"
+	"are set: run it again, which sets every row again.\n";
+
+static const char examples[] = "  distgraph import karate/karate.json feat feat.npy\n"
+			       "  distgraph import karate/karate.json node~_N~feat feat.npy.gz\n";
+
+/* One import under way. */
+struct import {
+	dg_client *client;
+	dg_tensor_info tensor;
+	dg_array_reader *file;
+	int64_t done; /* rows acknowledged */
+};
+
+static dg_status push_batch(struct import *job, size_t n, dg_id *ids, void *rows, dg_error *err)
+{
+	const dg_tensor_info *tensor = &job->tensor;
+	dg_status st = dg_array_reader_read(job->file, rows, n * tensor->row_bytes, err);
+
+	for (size_t i = 0; i < n; i++)
+		ids[i] = job->done + (dg_id)i;
+	if (!st && tensor->numbering == DG_INTERNAL)
+		st = dg_client_to_internal(job->client, tensor->side, tensor->type, ids, n, ids,
+					   err);
+	if (!st)
+		st = dg_client_push(job->client, tensor, ids, n, rows, err);
+	if (!st)
+		job->done += (int64_t)n;
+	return st;
+}
+
+static dg_status push_all(struct import *job, struct progress *progress, dg_error *err)
+{
+	size_t batch = batch_rows(&job->tensor);
+	dg_id *ids = malloc(batch * sizeof *ids);
+	void *rows = malloc(batch * job->tensor.row_bytes);
+	int64_t n_rows = job->tensor.n_rows;
+	dg_status st = ids && rows ? DG_OK : fail(err, DG_NOMEM, "%zu rows: out of memory", batch);
+
+	while (!st && job->done < n_rows) {
+		int64_t left = n_rows - job->done;
+
+		st = push_batch(job, left < (int64_t)batch ? (size_t)left : batch, ids, rows, err);
+		if (!st &&
+		    progress_update(progress, "import", (uint64_t)job->done, (uint64_t)n_rows) &&
+		    job->done < n_rows)
+			st = fail(err, DG_CANCELLED, "interrupted");
+	}
+	free(ids);
+	free(rows);
+	return st;
+}
+
+/* Everything that can be known to be wrong is told before the first push. */
+static dg_status begin(struct import *job, char **arguments, const struct reach *reach,
+		       dg_error *err)
+{
+	dg_array array;
+	dg_status st = reach_client(arguments[0], reach, &job->client, err);
+
+	if (!st)
+		st = dg_client_find(job->client, arguments[1], &job->tensor, err);
+	if (!st && job->tensor.flags & DG_TENSOR_SYSTEM)
+		st = fail(err, DG_INVALID, "tensor '%s': kept by the store itself",
+			  job->tensor.name);
+	if (!st)
+		st = dg_array_reader_open(arguments[2], &array, &job->file, err);
+	if (!st)
+		st = fit_check(arguments[2], &array, &job->tensor, job->tensor.n_rows,
+			       "all rows of", err);
+	return st;
+}
+
+static int import(char **arguments, const struct reach *reach)
+{
+	struct import job = { 0 };
+	struct progress progress = progress_of(false);
+	dg_error err;
+	int code = EXIT_DONE;
+
+	if (begin(&job, arguments, reach, &err)) {
+		code = report_error(&err);
+	} else {
+		progress_catch_signals();
+		if (push_all(&job, &progress, &err)) {
+			progress_end(&progress);
+			code = report("%" PRId64 " of %" PRId64 " rows are set, others may be; "
+				      "run it again to set all: %s",
+				      job.done, job.tensor.n_rows, err.text);
+		} else {
+			progress_end(&progress);
+			printf("%" PRId64 " rows acknowledged\n", job.done);
+		}
+	}
+	dg_array_reader_close(job.file);
+	dg_client_close(job.client);
+	return code;
+}
+
+int cmd_import(int argc, char **argv)
+{
+	struct reach reach = { 0 };
+	const struct option options[] = { REACH_OPTIONS(reach) };
+	const struct option_set set = {
+		.command = "import",
+		.arguments = "CLUSTER.json TENSOR FILE.npy",
+		.about = about,
+		.examples = examples,
+		.options = options,
+		.n_options = sizeof options / sizeof options[0],
+		.n_arguments_min = 3,
+		.n_arguments_max = 3,
+	};
+	size_t n;
+	int code = option_parse(&set, argc, argv, &n);
+
+	return code == OPTION_GO ? import(argv, &reach) : code;
+}
