@@ -71,8 +71,9 @@ DG_API dg_status dg_client_pull(dg_client *client, const dg_tensor_info *tensor,
  * Sets rows: row rows[i] becomes the i-th row of @data; of equal rows the last wins. Returns when
  * every partition concerned has acknowledged, and acknowledged means durable. Atomic per
  * partition and request, not over several.
- * Fails as dg_client_pull() does, with INVALID (a system tensor) and FULL. After CLOSED or TIMEOUT
- * the rows of the partition named may or may not be set.
+ * Fails as dg_client_pull() does, with INVALID (a system tensor) and FULL. Where the text says so, as
+ * after a lost connection or no answer in time, the rows of the partition named may or may not be
+ * set; so may rows of other partitions after any failure.
  */
 DG_API dg_status dg_client_push(dg_client *client, const dg_tensor_info *tensor, const dg_id *rows,
 				size_t n, const void *data, dg_error *err);

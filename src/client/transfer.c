@@ -287,6 +287,16 @@ static dg_status recover(struct lane *lane, dg_error *err)
 	return st ? dgi_link_context(lane->link, st, err) : DG_OK;
 }
 
+/*
+ * A push that was sent and has no answer may have been applied; so may one that was answered CLOSED,
+ * by a server that stopped before it knew.
+ */
+static void tell_unknown(const struct dgi_transfer *t, dg_status st, dg_error *err)
+{
+	if (t->data)
+		(void)dgi_context(err, st, "rows may or may not be set");
+}
+
 /* A lane has failed: goes on by a new connection where that is possible, once. */
 static dg_status survive(struct lane *lane, dg_status st, dg_error *err)
 {
@@ -296,8 +306,8 @@ static dg_status survive(struct lane *lane, dg_status st, dg_error *err)
 		return recover(lane, err);
 	if (!lane->was_refused)
 		dgi_link_close(lane->link);
-	if (st == DG_CLOSED && t->data)
-		(void)dgi_context(err, st, "rows may or may not be set");
+	if (!lane->was_refused || st == DG_CLOSED)
+		tell_unknown(t, st, err);
 	return dgi_link_context(lane->link, st, err);
 }
 
@@ -315,6 +325,7 @@ static dg_status fail_late(const struct job *job, dg_error *err)
 		}
 	(void)dgi_fail(err, DG_TIMEOUT, "no answer within %" PRIu32 " ms%s",
 		       job->transfer->timeout_ms, n_late > 1 ? ", nor from others" : "");
+	tell_unknown(job->transfer, DG_TIMEOUT, err);
 	return late ? dgi_link_context(late->link, DG_TIMEOUT, err) : DG_TIMEOUT;
 }
 

@@ -419,6 +419,36 @@ static void a_push_whose_fate_is_unknown_fails(void **state)
 	stop_all();
 }
 
+static void a_push_without_a_sound_answer_says_that_its_fate_is_unknown(void **state)
+{
+	static const struct {
+		enum fake_manner manner;
+		dg_status status;
+		bool is_unknown;
+	} cases[] = {
+		{ FAKE_SILENT, DG_TIMEOUT, true },
+		{ FAKE_GARBAGE, DG_PROTO, true },
+		{ FAKE_REFUSES, DG_FULL, false }, /* was not applied */
+	};
+	static const dg_id row = 12;
+	uint8_t data[ROW_BYTES] = { 0 };
+	dg_error err = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		dg_client *client;
+
+		start_all(ROW_BYTES, cases[i].manner);
+		client = client_of(TIMEOUT_MS);
+		assert_fails(dg_client_push(client, &tensors[0], &row, 1, data, &err),
+			     cases[i].status, &err, "partition 1 at 127.0.0.1:");
+		assert_int_equal(strstr(err.text, "may or may not be set") != NULL,
+				 cases[i].is_unknown);
+		dg_client_close(client);
+		stop_all();
+	}
+}
+
 static void a_push_goes_to_a_server_that_was_restarted_before_it(void **state)
 {
 	static const dg_id row = 12;
@@ -635,6 +665,7 @@ int main(void)
 		cmocka_unit_test(a_pull_survives_a_lost_connection_once),
 		cmocka_unit_test(a_pull_gives_up_after_the_second_loss),
 		cmocka_unit_test(a_push_whose_fate_is_unknown_fails),
+		cmocka_unit_test(a_push_without_a_sound_answer_says_that_its_fate_is_unknown),
 		cmocka_unit_test(a_push_goes_to_a_server_that_was_restarted_before_it),
 		cmocka_unit_test(another_store_or_an_older_one_is_refused),
 		cmocka_unit_test(another_cluster_or_part_is_refused),
