@@ -29,6 +29,11 @@
 
 /* --- Opening --- */
 
+static dg_status no_store(const char *name, dg_error *err)
+{
+	return dgi_fail(err, DG_NOTFOUND, "no store there: it has no %s", name);
+}
+
 /* Opens one file of a store to be read, refusing what is not ours. */
 static dg_status open_file(const char *directory, const char *name, int *out, dg_error *err)
 {
@@ -39,7 +44,7 @@ static dg_status open_file(const char *directory, const char *name, int *out, dg
 		return dgi_fail_memory(err, name);
 	*out = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (*out < 0 && errno == ENOENT)
-		st = dgi_fail(err, DG_NOTFOUND, "no store there: it has no %s", name);
+		st = no_store(name, err);
 	else if (*out < 0)
 		st = dgi_fail_errno(err, errno, "open '%s'", name);
 	else
@@ -48,6 +53,19 @@ static dg_status open_file(const char *directory, const char *name, int *out, dg
 		(void)close(*out);
 	free(path);
 	return st;
+}
+
+static bool has_file(const char *directory, const char *name)
+{
+	struct stat info;
+	char *path;
+	bool has;
+
+	if (asprintf(&path, "%s/%s", directory, name) < 0)
+		return true; /* opening it will tell */
+	has = lstat(path, &info) == 0 || errno != ENOENT;
+	free(path);
+	return has;
 }
 
 static dg_status check_directory(const char *path, dg_error *err)
@@ -62,6 +80,8 @@ static dg_status check_directory(const char *path, dg_error *err)
 	if (!S_ISDIR(info.st_mode))
 		return dgi_fail(err, DG_NOTFOUND, "no directory, hence no store");
 	st = dgi_filesystem_check(path, err);
+	if (!st && !has_file(path, DGI_GRAPH_FILE))
+		st = no_store(DGI_GRAPH_FILE, err);
 	return st ? st : dgi_ownership_check(path, err);
 }
 

@@ -174,8 +174,7 @@ int cmd_partition(int argc, char **argv)
 		{ .name = "node-data",
 		  .value = "[TYPE/]NAME=FILE",
 		  .texts = &a.node_data,
-		  .help = "a .npy array with a row per node; repeatable; "
-			  "NAME:bfloat16: uint16 are its bits" },
+		  .help = "a .npy array with a row per node; repeatable; uint16 as NAME:bfloat16" },
 		{ .name = "edge-data",
 		  .value = "[TYPE/]NAME=FILE",
 		  .texts = &a.edge_data,

@@ -257,19 +257,29 @@ static void begin_stopping(struct family *family)
 	signal_all(family, SIGTERM);
 }
 
-/* Ended with 0: by `distgraph stop`, or because the same Ctrl-C reached it first. */
+/* Ended with 0: by `distgraph stop`, or because the same Ctrl-C reached it first. One that we told to
+ * end may not have come as far as to do so with grace. */
+static bool has_failed(const struct family *family, int status)
+{
+	if (WIFSIGNALED(status))
+		return !family->stopping || WTERMSIG(status) != SIGTERM;
+	return WEXITSTATUS(status) != 0;
+}
+
 static void bury(struct family *family, struct child *child, int status)
 {
 	drain(child, &child->out);
 	drain(child, &child->err);
-	if (WIFSIGNALED(status))
-		(void)report("part %" PRIu32 ": its server, pid %d, was killed by signal %d (%s)",
-			     child->part, (int)child->pid, WTERMSIG(status),
-			     strsignal(WTERMSIG(status)));
-	else if (WEXITSTATUS(status))
-		(void)report("part %" PRIu32 ": its server, pid %d, ended with exit status %d",
-			     child->part, (int)child->pid, WEXITSTATUS(status));
-	if (WIFSIGNALED(status) || WEXITSTATUS(status)) {
+	if (has_failed(family, status)) {
+		if (WIFSIGNALED(status))
+			(void)report("part %" PRIu32
+				     ": its server, pid %d, was killed by signal %d (%s)",
+				     child->part, (int)child->pid, WTERMSIG(status),
+				     strsignal(WTERMSIG(status)));
+		else
+			(void)report("part %" PRIu32
+				     ": its server, pid %d, ended with exit status %d",
+				     child->part, (int)child->pid, WEXITSTATUS(status));
 		family->failed = true;
 		begin_stopping(family);
 	}

@@ -5,6 +5,7 @@
 #include "value.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -90,6 +91,19 @@ json_t *source_left_out_json(const struct source *source)
 			 (json_int_t)info.left_out_first, "last", (json_int_t)info.left_out_last);
 }
 
+/* A directory that holds stores is easily taken for one. */
+static dg_status explain_not_found(const char *path, dg_error *err)
+{
+	char part[DG_PATH_BYTES_MAX];
+
+	if (snprintf(part, sizeof part, "%s/part0", path) < (int)sizeof part && is_directory(part))
+		return fail(err, DG_NOTFOUND,
+			    "'%s' is no store but holds some: name one, such as '%s', or the "
+			    "cluster file",
+			    path, part);
+	return DG_NOTFOUND;
+}
+
 static dg_status open_one_store(struct source *s, dg_error *err)
 {
 	const dg_store_options options = { .without_journal = s->without_journal };
@@ -100,7 +114,7 @@ static dg_status open_one_store(struct source *s, dg_error *err)
 	if (!st)
 		st = dg_store_open(s->path, &options, &s->stores[0], err);
 	if (st)
-		return st;
+		return st == DG_NOTFOUND ? explain_not_found(s->path, err) : st;
 	if (s->without_journal)
 		tell_left_out(s);
 	s->book = dg_store_book(s->stores[0]);

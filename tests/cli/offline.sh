@@ -29,6 +29,7 @@ mkdir -m 700 empty
 try distgraph ls empty
 mkdir -m 755 open
 try distgraph ls open
+try distgraph ls k
 try distgraph show k/k.json feat
 try distgraph show k/part0 nothing
 try distgraph show k/part0 feat --rows 0:35
