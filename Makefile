@@ -3,7 +3,7 @@ PRESET ?= release
 BUILD = build/$(PRESET)
 PREFIX ?= /usr/local
 
-.PHONY: all demo test bench fuzz install clean
+.PHONY: all demo test bench crash fuzz soak install clean
 
 all:
 	scripts/deps
@@ -23,10 +23,19 @@ test:
 bench: all
 	scripts/bench $(BUILD)
 
+# RUNS=n kills, and power cuts, failing calls, full disks and failing allocations in proportion.
+crash:
+	scripts/deps --test
+	scripts/crash $(RUNS)
+
 # MINUTES=n of libFuzzer for each decoder, from and into its corpus.
 fuzz:
 	scripts/deps --test
 	scripts/fuzz $(MINUTES)
+
+# MINUTES=n of random pushes and checkpoints: space, write amplification, stalls.
+soak: all
+	$(BUILD)/bench/amplify $(MINUTES)
 
 install: all
 	cmake --install $(BUILD) --prefix $(PREFIX)
