@@ -191,6 +191,16 @@ static const uint8_t *make_file(const struct bench *b, size_t bytes)
 	return base;
 }
 
+static void print_pages(const struct bench *b)
+{
+	struct dgi_slots_stats stats;
+
+	dgi_slots_get_stats(b->volume->hot.slots, &stats);
+	printf("# hot memory: %llu MiB, of it %llu on huge pages\n",
+	       (unsigned long long)(stats.mapped_bytes >> 20),
+	       (unsigned long long)(stats.huge_bytes >> 20));
+}
+
 static void run(size_t row_bytes, double mib)
 {
 	struct bench b = { .row_bytes = row_bytes,
@@ -213,6 +223,7 @@ static void run(size_t row_bytes, double mib)
 	b.flat = memory = flat_memory_map(bytes);
 	bench_rows(0, b.n_rows, row_bytes, memory);
 	bench_store_heat(b.volume);
+	print_pages(&b);
 	compare_sides(&b);
 	measure(&b, "hot", gather_flat, "flat");
 	measure(&b, "hot", gather_unchecked, "unchecked");

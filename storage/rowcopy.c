@@ -21,7 +21,7 @@
 #define RING_ROWS 128	    /* looked up and not yet checked: a group and what is ahead of it */
 #define ROWS_AHEAD 12	    /* looked up and prefetched before the one that is copied */
 #define SHORT_ROW_BYTES 256 /* up to here more are, since each is fewer lines */
-#define SHORT_ROWS_AHEAD 32
+#define SHORT_ROWS_AHEAD 24
 #define PREFETCH_BYTES 512 /* of each; the processor's own prefetcher sees longer runs */
 #define LINE_BYTES 64
 #define TRIES 64 /* without the lock */
@@ -327,11 +327,11 @@ dg_status dgi_rows_verify(struct dgi_table *table, const struct dgi_rows *rows, 
 	return DG_OK;
 }
 
-/* Where the rows are that were looked up and are yet to be copied and checked. */
-struct ring {
-	const struct dgi_table_entry *entries[RING_ROWS];
-	uint64_t sequences[RING_ROWS];
-	const uint8_t *sources[RING_ROWS];
+/* Where a row is that was looked up and is yet to be copied and checked. */
+struct found {
+	const struct dgi_table_entry *entry;
+	uint64_t sequence;
+	const uint8_t *source;
 };
 
 /* Why a row could not be looked up; OK once its chunk is verified. */
@@ -344,9 +344,9 @@ prepare_row(struct dgi_table *table, const struct dgi_rows *rows, dg_id id, dg_e
 	return dgi_rows_verify(table, rows, dgi_divide(&rows->cut.by_rows, (uint64_t)id), err);
 }
 
-/* Finds row @id as number @i; false where prepare_row() has to see it first. */
+/* Finds row @id; false where prepare_row() has to see it first. */
 static inline bool look_up(const struct dgi_table *table, size_t first_entry,
-			   const struct dgi_cut *cut, dg_id id, struct ring *ring, size_t i)
+			   const struct dgi_cut *cut, dg_id id, struct found *out)
 {
 	const struct dgi_table_entry *entry;
 	const uint8_t *chunk_rows;
@@ -356,9 +356,8 @@ static inline bool look_up(const struct dgi_table *table, size_t first_entry,
 		return false;
 	chunk = dgi_divide(&cut->by_rows, (uint64_t)id);
 	entry = &table->entries[first_entry + chunk];
-	ring->entries[i % RING_ROWS] = entry;
-	ring->sequences[i % RING_ROWS] =
-		atomic_load_explicit(&entry->sequence, memory_order_acquire);
+	out->entry = entry;
+	out->sequence = atomic_load_explicit(&entry->sequence, memory_order_acquire);
 	location = atomic_load_explicit(&entry->location, memory_order_acquire);
 	if (!(location & VERIFIED))
 		return false;
@@ -367,17 +366,16 @@ static inline bool look_up(const struct dgi_table *table, size_t first_entry,
 		chunk_rows = dgi_slot_at(table->segments, (uint32_t)(location & PLACE));
 	else
 		chunk_rows = value_at(table, location) + DGI_RECORD_HEADER_BYTES;
-	ring->sources[i % RING_ROWS] =
-		chunk_rows + ((uint64_t)id - chunk * cut->chunk_rows) * cut->row_bytes;
+	out->source = chunk_rows + ((uint64_t)id - chunk * cut->chunk_rows) * cut->row_bytes;
 	return true;
 }
 
 static dg_status look_up_prepared(struct dgi_table *table, const struct dgi_rows *rows, dg_id id,
-				  struct ring *ring, size_t i, dg_error *err)
+				  struct found *out, dg_error *err)
 {
 	dg_status st = DG_OK;
 
-	while (!st && !look_up(table, rows->first_entry, &rows->cut, id, ring, i))
+	while (!st && !look_up(table, rows->first_entry, &rows->cut, id, out))
 		st = prepare_row(table, rows, id, err);
 	return st;
 }
@@ -390,23 +388,18 @@ static inline void prefetch_row(const uint8_t *row, size_t n)
 		__builtin_prefetch(row + at);
 }
 
-static inline uint64_t has_moved_at(const struct ring *ring, size_t i)
-{
-	return has_moved(ring->entries[i % RING_ROWS], ring->sequences[i % RING_ROWS]);
-}
-
 /* Copies one row once; *moved: it has to be copied again. */
 static dg_status gather_once(struct dgi_table *table, const struct dgi_rows *rows, dg_id id,
 			     uint8_t *out, bool *moved, dg_error *err)
 {
-	struct ring ring;
-	dg_status st = look_up_prepared(table, rows, id, &ring, 0, err);
+	struct found row;
+	dg_status st = look_up_prepared(table, rows, id, &row, err);
 
 	if (st)
 		return st;
-	copy_bytes(out, ring.sources[0], rows->cut.row_bytes);
+	copy_bytes(out, row.source, rows->cut.row_bytes);
 	atomic_thread_fence(memory_order_acquire);
-	*moved = has_moved_at(&ring, 0);
+	*moved = has_moved(row.entry, row.sequence);
 	return DG_OK;
 }
 
@@ -431,13 +424,14 @@ static dg_status gather_again(struct dgi_table *table, const struct dgi_rows *ro
 static __attribute__((noinline)) dg_status mend_group(struct dgi_table *table,
 						      const struct dgi_rows *rows, const dg_id *ids,
 						      size_t first, size_t end, uint8_t *out,
-						      const struct ring *ring, dg_error *err)
+						      const struct found *ring, dg_error *err)
 {
 	bool moved[GROUP_ROWS];
 	dg_status st = DG_OK;
 
 	for (size_t i = first; i < end; i++)
-		moved[i - first] = has_moved_at(ring, i);
+		moved[i - first] =
+			has_moved(ring[i % RING_ROWS].entry, ring[i % RING_ROWS].sequence);
 	for (size_t i = first; i < end && !st; i++)
 		if (moved[i - first])
 			st = gather_again(table, rows, ids[i], out + i * rows->cut.row_bytes, err);
@@ -456,7 +450,7 @@ gather_rows(struct dgi_table *table, const struct dgi_rows *rows, const dg_id *i
 	const size_t first_entry = rows->first_entry;
 	const size_t ahead = row_bytes <= SHORT_ROW_BYTES ? SHORT_ROWS_AHEAD : ROWS_AHEAD;
 	size_t found = 0; /* rows looked up */
-	struct ring ring;
+	struct found ring[RING_ROWS];
 	dg_status st;
 
 	for (size_t first = 0; first < n; first += GROUP_ROWS) {
@@ -464,21 +458,24 @@ gather_rows(struct dgi_table *table, const struct dgi_rows *rows, const dg_id *i
 		uint64_t moved = 0;
 
 		for (size_t i = first; i < end; i++) {
+			const struct found *row = &ring[i % RING_ROWS];
+
 			for (; found < n && found <= i + ahead; found++) {
-				if (!look_up(table, first_entry, &cut, ids[found], &ring, found)) {
-					st = look_up_prepared(table, rows, ids[found], &ring, found,
-							      err);
+				struct found *next = &ring[found % RING_ROWS];
+
+				if (!look_up(table, first_entry, &cut, ids[found], next)) {
+					st = look_up_prepared(table, rows, ids[found], next, err);
 					if (st)
 						return st;
 				}
-				prefetch_row(ring.sources[found % RING_ROWS], row_bytes);
+				prefetch_row(next->source, row_bytes);
 			}
-			copy_bytes(out + i * row_bytes, ring.sources[i % RING_ROWS], row_bytes);
+			copy_bytes(out + i * row_bytes, row->source, row_bytes);
 			atomic_thread_fence(memory_order_acquire);
-			moved |= has_moved_at(&ring, i);
+			moved |= has_moved(row->entry, row->sequence);
 		}
 		if (moved) {
-			st = mend_group(table, rows, ids, first, end, out, &ring, err);
+			st = mend_group(table, rows, ids, first, end, out, ring, err);
 			if (st)
 				return st;
 		}
