@@ -2,7 +2,7 @@
  * amplify.c -- how large does the file become, how much is written for each byte pushed, and how
  * long does a push wait at worst, over minutes of random pushes and checkpoints?
  *
- *   amplify [MINUTES [MIB]]     of each of the two cases, 0.5 by default; size of the table, 256
+ *   amplify [MINUTES [MIB]]     of each of the two cases, 0.25 by default; size of the table, 256
  */
 #include "harness.h"
 #include "store.h"
@@ -20,7 +20,7 @@
 #define QUOTA_BYTES (UINT64_C(2) << 30)
 #define STALL_S 1.0
 
-/* Bytes that this process has passed to write calls; what it opened by memory map is not written. */
+/* Bytes that this process has passed to write calls (nothing is written by maps). */
 static double bytes_written(void)
 {
 	FILE *file = fopen("/proc/self/io", "r");
@@ -121,10 +121,10 @@ static void run(const char *name, double minutes, double mib, uint64_t hot_bytes
 
 int main(int argc, char **argv)
 {
-	double minutes = bench_argument(argc, argv, 1, 0.5);
+	double minutes = bench_argument(argc, argv, 1, 0.25);
 	double mib = bench_argument(argc, argv, 2, 256);
 
-	printf("# %.1f minutes each, table of %.0f MiB, %d pushes of %d rows of %d bytes a call\n",
+	printf("# %.2f minutes each, table of %.0f MiB, %d pushes of %d rows of %d bytes a call\n",
 	       minutes, mib, PUSHES, PUSH_ROWS, ROW_BYTES);
 	run("within_budget", minutes, mib, 0);
 	run("4x_budget", minutes, mib, (uint64_t)(mib * 1048576 / 4));

@@ -2,7 +2,7 @@
  * gather.c -- how fast are random rows read, against a flat array in the same kind of memory, and
  * against the engine without its check?
  *
- *   gather [MIB]     size of each table, 512 by default
+ *   gather [MIB]     size of each table, 256 by default
  */
 #include "harness.h"
 #include "store.h"
@@ -19,7 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PAIRS 41
+#define PAIRS 31
 #define ROWS_MIN 262144 /* of one measurement, in several batches if need be */
 #define BATCH_MAX 131072
 #define PUSH_ROWS 1024
@@ -238,7 +238,7 @@ static void run(size_t row_bytes, double mib)
 
 int main(int argc, char **argv)
 {
-	double mib = bench_argument(argc, argv, 1, 512);
+	double mib = bench_argument(argc, argv, 1, 256);
 
 	printf("# tables of %.0f MiB, default options, times of the thread\n", mib);
 	run(64, mib);

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PAIRS 21
+#define PAIRS 15
 #define ROW_BYTES 512
 #define PUSH_ROWS 1024
 #define GROUP_PUSHES 4
