@@ -36,8 +36,8 @@ struct segment {
 	int fd;
 	bool huge;
 	uint32_t slot_pages;
-	uint32_t next_unused; /* slots from here on were never taken */
-	struct dgi_slot_note *notes;
+	uint32_t next_unused;	     /* slots from here on were never taken */
+	struct dgi_slot_note *notes; /* by a slot's first page: found without a division */
 };
 
 struct dgi_slots {
@@ -82,9 +82,7 @@ const dgi_slot_segment *dgi_slots_segments(const struct dgi_slots *pool)
 
 struct dgi_slot_note *dgi_slots_note(const struct dgi_slots *pool, uint32_t slot)
 {
-	const struct segment *segment = &pool->segments[segment_of(slot)];
-
-	return &segment->notes[page_of(slot) / segment->slot_pages];
+	return &pool->segments[segment_of(slot)].notes[page_of(slot)];
 }
 
 /* Reserves address space with a 2 MiB boundary and maps the memfd there. */
@@ -221,7 +219,7 @@ static dg_status add_segment(struct dgi_slots *pool, uint32_t pages, dg_error *e
 
 	if (number == SEGMENTS_MAX)
 		return dgi_fail(err, DG_FULL, "hot chunks: more than %u segments", SEGMENTS_MAX);
-	notes = calloc(SEGMENT_PAGES / pages, sizeof *notes);
+	notes = calloc(SEGMENT_PAGES, sizeof *notes);
 	if (!notes)
 		return dgi_fail_memory(err, "hot chunks");
 	st = take_spare(pool, &segment, &address, err);

@@ -221,10 +221,9 @@ static void change_rows(struct push *p)
 {
 	const uint8_t *operand = p->entry.operands;
 	const size_t step = p->write->fill ? 0 : p->rows->cut.row_bytes;
+	struct dgi_place places[DGI_GROUP_MAX]; /* out here: a hardened build zeroes it once */
 
 	for (int64_t i = 0; i < p->n; i++, operand += step) {
-		struct dgi_place places[DGI_GROUP_MAX];
-
 		if (i + PREFETCH_ROWS < p->n)
 			prefetch_row(p, row_of(p, i + PREFETCH_ROWS));
 		for (size_t m = 0; m < p->applying.n_members; m++)
