@@ -246,9 +246,31 @@ static void wait_for_stale_tables(const struct dgi_volume *v)
 		dgi_sleep_ms(left);
 }
 
+/* Journal bytes at which a round begins: what replays within the target, but no less than 1.5 times
+ * the hot bytes unless that would take longer, so that little is written twice. */
+static uint64_t threshold(const struct dgi_volume *v)
+{
+	uint64_t by_target = (uint64_t)(v->checkpoint.replay_bytes_per_s * RECOVERY_TARGET_S / 2);
+	uint64_t by_hot = v->hot.bytes + v->hot.bytes / 2;
+	uint64_t quota = v->options.journal_quota_bytes / 2;
+	uint64_t bytes = by_hot > CHECKPOINT_BYTES_MIN ? by_hot : CHECKPOINT_BYTES_MIN;
+
+	if (v->options.checkpoint_bytes)
+		return v->options.checkpoint_bytes;
+	if (bytes > by_target)
+		bytes = by_target > CHECKPOINT_BYTES_MIN ? by_target : CHECKPOINT_BYTES_MIN;
+	return bytes < quota ? bytes : quota;
+}
+
+bool dgi_checkpoint_by_room(const struct dgi_volume *volume)
+{
+	return volume->hot.bytes > volume->options.hot_bytes / 2;
+}
+
 /*
  * Slices and pushes compete for the disk: while pushes come, the round pauses after a slice for as
- * long as it took, unless somebody waits for its end.
+ * long as it took, unless somebody waits for its end or it falls behind: half of what may be
+ * replayed is left to the journal when a round begins, and half of that for pauses.
  */
 static void give_way(struct dgi_volume *v, const struct slice *slice, int64_t begun_us)
 {
@@ -256,7 +278,8 @@ static void give_way(struct dgi_volume *v, const struct slice *slice, int64_t be
 	int64_t ms = (dgi_now_us() - begun_us) / 1000;
 	struct timespec until;
 
-	if (atomic_load(&v->log_number) == slice->log || dgi_checkpoint_by_room(v))
+	if (atomic_load(&v->log_number) == slice->log || dgi_checkpoint_by_room(v) ||
+	    dgi_journal_bytes(v->journal) > threshold(v) / 2 * 3)
 		return;
 	until = timespec_in(ms < PAUSE_MS_MAX ? (int)ms : PAUSE_MS_MAX);
 	(void)pthread_mutex_lock(&c->lock);
@@ -317,22 +340,6 @@ static dg_status run_round(struct dgi_volume *v, dg_error *err)
 
 /* --- The thread --- */
 
-/* Journal bytes at which a round begins: what replays within the target, but no less than 1.5 times
- * the hot bytes unless that would take longer, so that little is written twice. */
-static uint64_t threshold(const struct dgi_volume *v)
-{
-	uint64_t by_target = (uint64_t)(v->checkpoint.replay_bytes_per_s * RECOVERY_TARGET_S / 2);
-	uint64_t by_hot = v->hot.bytes + v->hot.bytes / 2;
-	uint64_t quota = v->options.journal_quota_bytes / 2;
-	uint64_t bytes = by_hot > CHECKPOINT_BYTES_MIN ? by_hot : CHECKPOINT_BYTES_MIN;
-
-	if (v->options.checkpoint_bytes)
-		return v->options.checkpoint_bytes;
-	if (bytes > by_target)
-		bytes = by_target > CHECKPOINT_BYTES_MIN ? by_target : CHECKPOINT_BYTES_MIN;
-	return bytes < quota ? bytes : quota;
-}
-
 /* Is there a hot chunk to be written down? */
 static bool has_hot(struct dgi_volume *v)
 {
@@ -342,11 +349,6 @@ static bool has_hot(struct dgi_volume *v)
 	has = dgi_hot_oldest(&v->hot) != UINT64_MAX;
 	dgi_table_unlock(&v->table);
 	return has;
-}
-
-bool dgi_checkpoint_by_room(const struct dgi_volume *volume)
-{
-	return volume->hot.bytes > volume->options.hot_bytes / 2;
 }
 
 static bool is_due(struct dgi_volume *v)
