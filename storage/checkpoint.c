@@ -31,7 +31,7 @@
 #define RECOVERY_TARGET_S 2.0
 #define CHECKPOINT_BYTES_MIN (UINT64_C(32) << 20)
 #define MEASURED_BYTES_MIN (UINT64_C(16) << 20) /* of pushes, to believe a rate */
-#define PAUSE_MS_MAX 100			/* between two slices while pushes come */
+#define PAUSE_MS_MAX 250			/* between two slices while pushes come */
 /* Of the tree and the free list, for each image, at the worst. */
 #define TREE_BYTES_PER_IMAGE (3 * DGI_PAGE_BYTES)
 
@@ -268,14 +268,14 @@ bool dgi_checkpoint_by_room(const struct dgi_volume *volume)
 }
 
 /*
- * Slices and pushes compete for the disk: while pushes come, the round pauses after a slice for as
- * long as it took, unless somebody waits for its end or it falls behind: half of what may be
+ * Slices and pushes compete for the disk: while pushes come, the round pauses after a slice for
+ * twice as long as it took, unless somebody waits for its end or it falls behind: half of what may be
  * replayed is left to the journal when a round begins, and half of that for pauses.
  */
 static void give_way(struct dgi_volume *v, const struct slice *slice, int64_t begun_us)
 {
 	struct dgi_checkpoint *c = &v->checkpoint;
-	int64_t ms = (dgi_now_us() - begun_us) / 1000;
+	int64_t ms = (dgi_now_us() - begun_us) / 500;
 	struct timespec until;
 
 	if (atomic_load(&v->log_number) == slice->log || dgi_checkpoint_by_room(v) ||
