@@ -431,7 +431,8 @@ static void check_match(struct dgi_checking files[N_FILES])
 }
 
 /* Is the store as new as what it told to be durable? */
-static void check_mark(struct dgi_checking files[N_FILES], const char *directory)
+static dg_status check_mark(struct dgi_checking files[N_FILES], const char *directory,
+			    dg_error *err)
 {
 	struct dgi_checking about_mark = files[GRAPH];
 	uint64_t log =
@@ -447,9 +448,12 @@ static void check_mark(struct dgi_checking files[N_FILES], const char *directory
 			      "the store is older than it was: its newest write is %" PRIu64
 			      ", write %" PRIu64 " was durable",
 			      log, mark.log_number);
+	if (st == DG_NOMEM)
+		return dgi_fail_memory(err, DGI_MARK_FILE);
 	about_mark.file = DGI_MARK_FILE;
 	if (st)
 		tell_file(&about_mark, st, &what);
+	return DG_OK;
 }
 
 static dg_status check_all(struct dgi_checking files[N_FILES], const char *directory, dg_error *err)
@@ -465,8 +469,8 @@ static dg_status check_all(struct dgi_checking files[N_FILES], const char *direc
 		return st;
 	check_match(files);
 	if (files[TENSORS].has_superblock && files[JOURNAL].has_superblock)
-		check_mark(files, directory);
-	return dgi_check_entries(&files[JOURNAL], &files[TENSORS].catalogue, err);
+		st = check_mark(files, directory, err);
+	return st ? st : dgi_check_entries(&files[JOURNAL], &files[TENSORS].catalogue, err);
 }
 
 static dg_status open_file(struct dgi_checking *c, const char *directory, dg_error *err)

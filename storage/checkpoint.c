@@ -64,8 +64,9 @@ static dg_status make_room(struct dgi_volume *v, uint64_t bytes, dg_error *err)
 /* --- A slice --- */
 
 struct slice {
-	struct dgi_frozen frozen[SLICE_CHUNKS];
-	struct dgi_image images[SLICE_CHUNKS];
+	struct dgi_frozen frozen[SLICE_CHUNKS]; /* in the order in which they were frozen */
+	struct dgi_frozen sorted[SLICE_CHUNKS]; /* in the order of their keys */
+	struct dgi_image images[SLICE_CHUNKS];	/* of these */
 	size_t n;
 	uint64_t log; /* of its images */
 };
@@ -117,14 +118,14 @@ static dg_status commit_slice(struct dgi_volume *v, struct slice *slice, dg_erro
 	dg_status st;
 
 	for (size_t i = 0; i < slice->n; i++)
-		bytes += rows_of(v, slice->frozen[i].entry)->cut.value_bytes + TREE_BYTES_PER_IMAGE;
+		bytes += rows_of(v, slice->sorted[i].entry)->cut.value_bytes + TREE_BYTES_PER_IMAGE;
 	st = make_room(v, bytes, err);
 	if (!st)
 		st = dgi_env_begin(v->env, err);
 	if (st)
 		return st;
 	for (size_t i = 0; i < slice->n && !st; i++)
-		st = write_image(v, &slice->frozen[i], slice->log, &slice->images[i], err);
+		st = write_image(v, &slice->sorted[i], slice->log, &slice->images[i], err);
 	if (st)
 		dgi_env_abort(v->env);
 	else
@@ -142,23 +143,19 @@ static int compare_entries(const void *a, const void *b)
 /* In the order of keys, which costs the tree least. */
 static dg_status write_slice(struct dgi_volume *v, struct slice *slice, dg_error *err)
 {
-	struct dgi_frozen *ordered = malloc(slice->n * sizeof *ordered);
 	dg_status st;
 
-	if (!ordered)
-		return dgi_fail_memory(err, "checkpoint");
-	memcpy(ordered, slice->frozen, slice->n * sizeof *ordered);
-	qsort(slice->frozen, slice->n, sizeof *slice->frozen, compare_entries);
+	memcpy(slice->sorted, slice->frozen, slice->n * sizeof *slice->sorted);
+	qsort(slice->sorted, slice->n, sizeof *slice->sorted, compare_entries);
 	st = dgi_journal_wait(v->journal, slice->log, JOURNAL_WAIT_MS, err);
 	if (!st)
 		st = commit_slice(v, slice, err);
 	dgi_table_lock(&v->table);
 	for (size_t i = 0; i < slice->n && !st; i++)
-		dgi_hot_settle(&v->hot, &slice->frozen[i], &slice->images[i]);
+		dgi_hot_settle(&v->hot, &slice->sorted[i], &slice->images[i]);
 	for (size_t i = slice->n; i-- > 0 && st;)
-		dgi_hot_thaw(&v->hot, &ordered[i]);
+		dgi_hot_thaw(&v->hot, &slice->frozen[i]);
 	dgi_table_unlock(&v->table);
-	free(ordered);
 	return st;
 }
 

@@ -8,26 +8,28 @@
 #include "log.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <lmdb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 /* Nobody reads through liblmdb; a few slots for tools of others (mdb_stat). */
 #define READERS_MAX 16
 /* Pages that a transaction may need beside its values: tree and free list. */
 #define SLACK_BYTES (UINT64_C(1) << 20)
+#define LOCK_FILE_BYTES 4096 /* more than liblmdb needs for READERS_MAX */
 
 struct dgi_env {
 	MDB_env *handle;
 	MDB_txn *txn; /* NULL between transactions */
 	MDB_dbi dbi;
 	uint64_t map_bytes;
-	uint64_t txn_bytes; /* of values reserved in this transaction */
+	uint64_t txn_bytes;   /* of values reserved in this transaction */
+	uint64_t block_bytes; /* of the file, that surely have blocks */
 	char *path;
 };
 
@@ -56,25 +58,50 @@ static dg_status status_of(int code)
 	}
 }
 
-/* Has the file system no room for what the transaction wanted to write? */
-static bool disk_is_full(const struct dgi_env *env)
-{
-	struct statvfs info;
-	uint64_t left;
-
-	if (statvfs(env->path, &info) != 0)
-		return false;
-	left = (uint64_t)info.f_bavail * info.f_frsize;
-	return left < env->txn_bytes + SLACK_BYTES;
-}
-
 /* The one place where liblmdb's codes become ours. */
 static dg_status fail_code(const struct dgi_env *env, int code, const char *what, dg_error *err)
 {
-	/* liblmdb calls a short write EIO, whose usual cause is a full disk. */
-	if (code == EIO && disk_is_full(env))
-		code = ENOSPC;
 	return dgi_fail(err, status_of(code), "%s '%s': %s", what, env->path, mdb_strerror(code));
+}
+
+/*
+ * Blocks of @fd from @first to @end, so that what is written there later finds room. A file system
+ * that cannot promise blocks leaves that to the write.
+ */
+static dg_status take_blocks(const struct dgi_env *env, int fd, uint64_t first, uint64_t end,
+			     dg_error *err)
+{
+	while (fallocate(fd, FALLOC_FL_KEEP_SIZE, (off_t)first, (off_t)(end - first)) != 0) {
+		if (errno == EINTR)
+			continue;
+		if (errno == EOPNOTSUPP || errno == ENOSYS)
+			break;
+		return dgi_fail_errno(err, errno, "room for '%s'", env->path);
+	}
+	return DG_OK;
+}
+
+/*
+ * liblmdb writes its lock file through a map, and a page that has no block then kills the process
+ * with SIGBUS where the disk is full. So the file gets its blocks first.
+ */
+static dg_status make_lock_file(const struct dgi_env *env, dg_error *err)
+{
+	char *path;
+	dg_status st;
+	int fd;
+
+	if (asprintf(&path, "%s-lock", env->path) < 0)
+		return dgi_fail_memory(err, env->path);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		st = dgi_fail_errno(err, errno, "open '%s'", path);
+	else
+		st = take_blocks(env, fd, 0, LOCK_FILE_BYTES, err);
+	if (fd >= 0)
+		(void)close(fd);
+	free(path);
+	return st;
 }
 
 static dg_status open_handle(struct dgi_env *env, bool create, dg_error *err)
@@ -83,9 +110,13 @@ static dg_status open_handle(struct dgi_env *env, bool create, dg_error *err)
 	MDB_txn *txn;
 	int dead = 0;
 	int code;
+	dg_status st;
 
 	if (!create && access(env->path, F_OK) != 0)
 		return dgi_fail_errno(err, errno, "open '%s'", env->path);
+	st = make_lock_file(env, err);
+	if (st)
+		return st;
 	code = mdb_env_create(&env->handle);
 	if (!code)
 		code = mdb_env_set_mapsize(env->handle, (size_t)env->map_bytes);
@@ -270,11 +301,40 @@ dg_status dgi_env_delete(struct dgi_env *env, const void *key, size_t key_bytes,
 	return code ? fail_code(env, code, "delete from", err) : DG_OK;
 }
 
+/* Blocks for all that the transaction may write behind the present end of the file. */
+static dg_status take_room(struct dgi_env *env, dg_error *err)
+{
+	MDB_envinfo info;
+	uint64_t end;
+	dg_status st;
+
+	(void)mdb_env_info(env->handle, &info);
+	end = (uint64_t)(info.me_last_pgno + 1) * DGI_PAGE_BYTES + env->txn_bytes + SLACK_BYTES;
+	if (end <= env->block_bytes)
+		return DG_OK;
+	st = take_blocks(env, dgi_env_fd(env), env->block_bytes, end, err);
+	if (!st)
+		env->block_bytes = end;
+	return st;
+}
+
+/*
+ * liblmdb says EIO to a full disk as well as to a failed sync, after which nothing may be
+ * acknowledged. So room is made sure of before; what fails then is never taken for a full disk.
+ */
 dg_status dgi_env_commit(struct dgi_env *env, dg_error *err)
 {
-	int code = mdb_txn_commit(env->txn);
+	dg_status st = take_room(env, err);
+	int code;
 
+	if (st) {
+		dgi_env_abort(env);
+		return st;
+	}
+	code = mdb_txn_commit(env->txn);
 	env->txn = NULL;
+	if (code == ENOSPC || code == EDQUOT)
+		code = EIO;
 	return code ? fail_code(env, code, "commit to", err) : DG_OK;
 }
 

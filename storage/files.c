@@ -19,33 +19,53 @@
 
 #define TREE_DEPTH_MAX 64
 
+static dg_status directory_open(const char *path, int *fd, dg_error *err)
+{
+	*fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return *fd < 0 ? dgi_fail_errno(err, errno, "open directory '%s'", path) : DG_OK;
+}
+
 dg_status dgi_directory_sync(const char *path, dg_error *err)
 {
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	dg_status st = DG_OK;
+	int fd;
+	dg_status st = directory_open(path, &fd, err);
 
-	if (fd < 0)
-		return dgi_fail_errno(err, errno, "open directory '%s'", path);
+	if (st)
+		return st;
 	if (fsync(fd) != 0)
 		st = dgi_fail_errno(err, errno, "sync directory '%s'", path);
 	(void)close(fd);
 	return st;
 }
 
-/* Syncs the directory that holds @path. */
-static dg_status parent_sync(const char *path, dg_error *err)
+/*
+ * Opens the directory that holds @path, to be synced after a rename: before it, so that once the
+ * name has changed nothing but the sync itself can fail.
+ */
+static dg_status parent_open(const char *path, int *fd, dg_error *err)
 {
 	const char *slash = strrchr(path, '/');
 	char *parent;
 	dg_status st;
 
 	if (!slash)
-		return dgi_directory_sync(".", err);
+		return directory_open(".", fd, err);
 	parent = strndup(path, slash == path ? 1 : (size_t)(slash - path));
 	if (!parent)
 		return dgi_fail_memory(err, path);
-	st = dgi_directory_sync(parent, err);
+	st = directory_open(parent, fd, err);
 	free(parent);
+	return st;
+}
+
+/* Syncs what parent_open() has opened, and closes it. */
+static dg_status parent_sync(int fd, const char *path, dg_error *err)
+{
+	dg_status st = DG_OK;
+
+	if (fsync(fd) != 0)
+		st = dgi_fail_errno(err, errno, "sync the directory of '%s'", path);
+	(void)close(fd);
 	return st;
 }
 
@@ -69,6 +89,7 @@ static dg_status write_all(int fd, const char *path, const void *data, size_t n,
 dg_status dgi_file_replace(const char *path, const void *data, size_t n, dg_error *err)
 {
 	char *temporary;
+	int parent = -1;
 	dg_status st;
 	int fd;
 
@@ -85,12 +106,16 @@ dg_status dgi_file_replace(const char *path, const void *data, size_t n, dg_erro
 		st = dgi_fail_errno(err, errno, "sync '%s'", temporary);
 	if (close(fd) != 0 && !st)
 		st = dgi_fail_errno(err, errno, "close '%s'", temporary);
+	if (!st)
+		st = parent_open(path, &parent, err);
 	if (!st && rename(temporary, path) != 0)
 		st = dgi_fail_errno(err, errno, "rename '%s' to '%s'", temporary, path);
+	if (!st)
+		st = parent_sync(parent, path, err);
+	else if (parent >= 0)
+		(void)close(parent);
 	if (st)
 		(void)unlink(temporary);
-	else
-		st = parent_sync(path, err);
 	free(temporary);
 	return st;
 }
@@ -466,15 +491,20 @@ static dg_status remove_any(const char *path, dg_error *err)
 dg_status dgi_staging_commit(struct dgi_staging *staging, dg_error *err)
 {
 	bool old;
+	int parent = -1;
 	dg_status st = tree_sync(staging->path, err);
 
 	if (!st)
+		st = parent_open(staging->target, &parent, err);
+	if (!st)
 		st = put_in_place(staging, &old, err);
 	if (st) {
+		if (parent >= 0)
+			(void)close(parent);
 		dgi_staging_abort(staging);
 		return st;
 	}
-	st = parent_sync(staging->target, err);
+	st = parent_sync(parent, staging->target, err);
 	if (!st && old)
 		st = remove_any(staging->path, err);
 	staging_clear(staging);

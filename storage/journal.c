@@ -578,12 +578,14 @@ dg_status dgi_journal_wait(struct dgi_journal *journal, uint64_t log_number, int
 		journal->flush = true;
 		(void)pthread_cond_signal(&journal->work);
 	}
-	while (!st && journal->durable < log_number) {
+	/* Looked at before the wait, too: nobody wakes us when it has been broken for long. */
+	while (journal->durable < log_number) {
 		struct timespec until = timespec_of(journal->full ? full_deadline : deadline);
 
+		st = stop_waiting(journal, deadline, full_deadline, err);
+		if (st)
+			break;
 		(void)pthread_cond_timedwait(&journal->done, &journal->lock, &until);
-		if (journal->durable < log_number)
-			st = stop_waiting(journal, deadline, full_deadline, err);
 	}
 	(void)pthread_mutex_unlock(&journal->lock);
 	return st;

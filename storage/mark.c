@@ -66,6 +66,7 @@ dg_status dgi_mark_write(struct dgi_mark_file *file, const struct dgi_mark *mark
 	file->turn++;
 	at = (off_t)(file->turn & 1) * DGI_MARK_SLOT_BYTES;
 	dgi_mark_encode(mark, file->turn, &file->store_uuid, slot);
+	errno = ENOSPC; /* what a short write means */
 	if (pwrite(file->fd, slot, sizeof slot, at) != (ssize_t)sizeof slot ||
 	    fdatasync(file->fd) != 0)
 		return dgi_fail_errno(err, errno, "write the mark");

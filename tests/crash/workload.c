@@ -185,7 +185,7 @@ static void forget_unclean_stop(const struct workload *w)
 	shim_spare(false);
 }
 
-/* Every second opening with little of everything: map, room for hot chunks, journal. */
+/* Every second opening with little of everything: map, room for hot chunks, journal, slices. */
 static struct dgi_volume_options draw_options(const struct workload *w)
 {
 	struct dgi_rng rng = dgi_rng_of(w->plan->seed, OPENING_STREAM);
@@ -198,6 +198,11 @@ static struct dgi_volume_options draw_options(const struct workload *w)
 		options.hot_bytes = HOT_BYTES_LEAST << (random / 16 % 3);
 	if (random & 4)
 		options.journal_quota_bytes = JOURNAL_BYTES_LEAST << (random / 64 % 3);
+	/* Checkpoints all the time, in slices that hold parts of pushes. */
+	if (random & 8) {
+		options.checkpoint_bytes = 1 + random / 4096 % 65536;
+		options.slice_bytes = UINT64_C(1) << (12 + random / 1024 % 4);
+	}
 	return options;
 }
 
