@@ -112,6 +112,7 @@ static int play(void *context)
 	int descriptors;
 
 	workload_init(&w, &run->c.plan, run->c.oracle, run->c.store);
+	w.unsure = true;
 	descriptors = count_descriptors();
 	memory_fail(run->at, run->all);
 	end = script(run, &w);

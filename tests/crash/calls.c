@@ -246,6 +246,7 @@ static enum workload_end open_and_push(struct run *run, struct workload *w)
 {
 	enum workload_end end;
 	dg_error err;
+	bool fired;
 
 	run->fired_before = shim_fired();
 	end = workload_open(w, true, &err);
@@ -263,7 +264,11 @@ static enum workload_end open_and_push(struct run *run, struct workload *w)
 		return end;
 	for (uint64_t i = 0; !end && i < run->groups; i++)
 		end = one_group(run, w, &err);
+	fired = shim_fired();
 	workload_close(w);
+	/* Pushes that did not wait for the disk may be gone when closing has met the fault. */
+	if (!end && (shim_fired() != fired || (fired && run->suite->rule != MUST_RESUME)))
+		return WORKLOAD_FAILED;
 	return end;
 }
 

@@ -229,7 +229,7 @@ void workload_close(struct workload *w)
 	atomic_store(&w->oracle->phase, ORACLE_CLOSING);
 	dgi_volume_close(w->volume);
 	w->volume = NULL;
-	if (w->pushed && !w->failed && !w->n_retry && !shim_fired()) {
+	if (w->pushed && !w->failed && !w->unsure && !w->n_retry && !shim_fired()) {
 		uint64_t n = atomic_load(&w->oracle->n_attempts);
 
 		oracle_all_durable(w->oracle);

@@ -18,6 +18,7 @@ struct workload {
 	struct dgi_volume *volume;
 	bool failed;	/* takes no more writes */
 	bool pushed;	/* since it was opened */
+	bool unsure;	/* closing promises nothing to pushes that did not wait for the disk */
 	uint8_t *model; /* the rows as acknowledged so far */
 	uint8_t *before;
 	uint8_t *rows; /* room for all rows of a store */
