@@ -326,9 +326,11 @@ static dg_status apply_push(struct push *p, dg_error *err)
 		dgi_table_lock(&p->volume->table);
 		st = apply_locked(p, &no_room, err);
 		dgi_table_unlock(&p->volume->table);
-		if (no_room && p->volume->broken)
-			return dgi_fail(err, DG_IO, "store '%s' takes no more writes",
-					p->volume->path);
+		if (no_room && p->volume->broken) {
+			st = dgi_fail(err, DG_IO, "store '%s' takes no more writes",
+				      p->volume->path);
+			break;
+		}
 		if (!no_room || dgi_deadline_passed(deadline))
 			break; /* done, or refused */
 		dgi_checkpoint_request(p->volume);
