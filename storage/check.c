@@ -8,6 +8,7 @@
 
 #include "contents.h"
 #include "fail.h"
+#include "files.h"
 #include "lock.h"
 #include "mark.h"
 #include "page.h"
@@ -52,22 +53,7 @@ void dgi_check_tell(struct dgi_checking *c, dg_status st, const dg_error *what, 
 dg_status dgi_check_read(const struct dgi_checking *c, uint64_t at, void *out, size_t n,
 			 dg_error *err)
 {
-	uint8_t *to = out;
-
-	while (n > 0) {
-		ssize_t here = pread(c->fd, to, n, (off_t)at);
-
-		if (here < 0 && errno == EINTR)
-			continue;
-		if (here < 0)
-			return dgi_fail_errno(err, errno, "read %zu bytes at %" PRIu64, n, at);
-		if (here == 0)
-			return dgi_fail(err, DG_CORRUPT, "the file ends at byte %" PRIu64, at);
-		to += here;
-		at += (uint64_t)here;
-		n -= (size_t)here;
-	}
-	return DG_OK;
+	return dgi_read_at(c->fd, at, out, n, err);
 }
 
 bool dgi_check_zeros(const uint8_t *data, size_t n)

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <stdint.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,6 +68,26 @@ static dg_status parent_sync(int fd, const char *path, dg_error *err)
 		st = dgi_fail_errno(err, errno, "sync the directory of '%s'", path);
 	(void)close(fd);
 	return st;
+}
+
+dg_status dgi_read_at(int fd, uint64_t at, void *out, size_t n, dg_error *err)
+{
+	uint8_t *to = out;
+
+	while (n > 0) {
+		ssize_t here = pread(fd, to, n, (off_t)at);
+
+		if (here < 0 && errno == EINTR)
+			continue;
+		if (here < 0)
+			return dgi_fail_errno(err, errno, "read %zu bytes at %" PRIu64, n, at);
+		if (here == 0)
+			return dgi_fail(err, DG_CORRUPT, "the file ends at byte %" PRIu64, at);
+		to += here;
+		at += (uint64_t)here;
+		n -= (size_t)here;
+	}
+	return DG_OK;
 }
 
 static dg_status write_all(int fd, const char *path, const void *data, size_t n, dg_error *err)

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* fsync of a directory, so that names in it last. */
 dg_status dgi_directory_sync(const char *path, dg_error *err);
@@ -20,6 +21,9 @@ dg_status dgi_file_replace(const char *path, const void *data, size_t n, dg_erro
  * last byte). Fails with NOTFOUND, INVALID (larger, or no regular file), IO, NOMEM.
  */
 dg_status dgi_file_read(const char *path, size_t max, char **out, size_t *n, dg_error *err);
+
+/* Reads @n bytes at @at, all of them. Fails with CORRUPT (the file ends before), IO. */
+dg_status dgi_read_at(int fd, uint64_t at, void *out, size_t n, dg_error *err);
 
 /* Removes a directory and all it holds, without following links. A missing one is fine. */
 dg_status dgi_tree_remove(const char *path, dg_error *err);

@@ -8,6 +8,7 @@
 
 #include "bytes.h"
 #include "fail.h"
+#include "files.h"
 #include "page.h"
 
 #include <errno.h>
@@ -89,22 +90,7 @@ static void remark(const struct walker *w, const dg_error *what, const char *whe
 
 static dg_status read_at(const struct walker *w, uint64_t at, void *out, size_t n, dg_error *err)
 {
-	uint8_t *to = out;
-
-	while (n > 0) {
-		ssize_t here = pread(w->fd, to, n, (off_t)at);
-
-		if (here < 0 && errno == EINTR)
-			continue;
-		if (here < 0)
-			return dgi_fail_errno(err, errno, "read %zu bytes at %" PRIu64, n, at);
-		if (here == 0)
-			return dgi_fail(err, DG_CORRUPT, "the file ends at byte %" PRIu64, at);
-		to += here;
-		at += (uint64_t)here;
-		n -= (size_t)here;
-	}
-	return DG_OK;
+	return dgi_read_at(w->fd, at, out, n, err);
 }
 
 /* Page @number, which is in the file, and in the same read the @ahead - 1 behind it. Lent until the
