@@ -116,19 +116,24 @@ dg_status dgi_journal_scan(const uint8_t *file, const struct dgi_journal_block *
 	struct scan scan = { .fn = fn,
 			     .context = context,
 			     .part = dgi_buffer_of(DGI_ENTRY_BYTES_MAX + 4096) };
+	bool has_begun = false; /* at an entry's beginning */
 	dg_status st = DG_OK;
 
 	for (size_t i = 0; i < n && !st; i++) {
 		const uint8_t *value = file + blocks[i].value_at;
 		struct dgi_record record;
-		size_t skip;
+		size_t skip = 0;
 
 		st = dgi_block_read(value, (size_t)blocks[i].value_bytes, uuid, blocks[i].number,
 				    &record, err);
 		if (st)
 			break;
-		/* The first block may begin with the end of an entry that was trimmed. */
-		skip = i == 0 ? (size_t)record.count : 0;
+		/* The stream may begin with the end, over several blocks, of an entry that was
+		 * trimmed. */
+		if (!has_begun)
+			skip = (size_t)record.count;
+		if (skip < record.payload_bytes)
+			has_begun = true;
 		st = scan_block(&scan, value + DGI_RECORD_HEADER_BYTES + skip,
 				(size_t)record.payload_bytes - skip, err);
 		if (st)

@@ -631,7 +631,7 @@ class Store:
         need(not self.blocks or number == self.blocks[-1] + 1, "numbers of blocks")
         r.needs_pages((len(r.value) + 16) // PAGE)
         need((len(r.value) + 16) // PAGE <= 256 and r.count <= r.n, "size of a block")
-        self.stream += r.payload if self.blocks else r.payload[r.count:]
+        self.stream += r.payload if self.stream else r.payload[r.count:]
         self.blocks.append(number)
 
     def finish(self):

@@ -1,0 +1,131 @@
+/* What storage/journal_scan.c promises of the stream that blocks are cut from. */
+#include "test.h"
+
+#include "block.h"
+#include "chunk.h"
+#include "journal.h"
+#include "ops.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define N_ENTRIES 4
+#define BLOCK_PAYLOAD 1000
+#define N_BLOCKS_MAX 32
+
+static const dg_uuid uuid = { { 7 } };
+
+/* A journal in memory: entries of many and of few rows, in blocks of one page. */
+struct written {
+	uint8_t *file;
+	struct dgi_journal_block blocks[N_BLOCKS_MAX];
+	size_t n_blocks;
+	size_t begins[N_ENTRIES]; /* the block in which each begins */
+};
+
+/* Rows of each entry: the long ones run over several blocks. */
+static const size_t n_rows[N_ENTRIES] = { 300, 2, 150, 1 };
+
+static size_t encode(size_t i, uint8_t *to)
+{
+	static const int64_t rows[300];
+	static const float operands[300];
+	struct dgi_entry entry = {
+		.kind = DGI_ENTRY_ROWS,
+		.op = DGI_OP_ADD,
+		.tensor = 1,
+		.row_bytes = 4,
+		.log_number = i + 1,
+		.n = n_rows[i],
+		.rows = (const uint8_t *)rows,
+		.operands = (const uint8_t *)operands,
+	};
+
+	dgi_entry_encode(&entry, to);
+	return dgi_entry_bytes(&entry);
+}
+
+static struct written write_journal(void)
+{
+	struct written w = { .file = calloc(N_BLOCKS_MAX, 4096) };
+	uint8_t *stream = calloc(N_BLOCKS_MAX, BLOCK_PAYLOAD);
+	size_t starts[N_ENTRIES], bytes = 0, next = 0;
+
+	assert_non_null(w.file);
+	assert_non_null(stream);
+	for (size_t i = 0; i < N_ENTRIES; i++) {
+		starts[i] = bytes;
+		bytes += encode(i, stream + bytes);
+	}
+	for (size_t at = 0; at < bytes; at += BLOCK_PAYLOAD, w.n_blocks++) {
+		size_t n = bytes - at < BLOCK_PAYLOAD ? bytes - at : BLOCK_PAYLOAD;
+		size_t first = n;
+
+		for (; next < N_ENTRIES && starts[next] < at + n; next++) {
+			if (first == n)
+				first = starts[next] - at;
+			w.begins[next] = w.n_blocks;
+		}
+		w.blocks[w.n_blocks] = (struct dgi_journal_block){
+			.number = w.n_blocks + 1,
+			.value_at = w.n_blocks * 4096,
+			.value_bytes = dgi_value_bytes_of_pages(1),
+		};
+		dgi_block_seal(w.file + w.n_blocks * 4096, dgi_value_bytes_of_pages(1), &uuid,
+			       w.n_blocks + 1, stream + at, n, next, first);
+	}
+	free(stream);
+	return w;
+}
+
+static dg_status count_entry(void *context, const struct dgi_entry *entry, dg_error *err)
+{
+	(void)err;
+	*(uint64_t *)context |= UINT64_C(1) << (entry->log_number - 1);
+	return DG_OK;
+}
+
+static void the_entries_that_begin_in_the_blocks_left_are_read(void **state)
+{
+	struct written w = write_journal();
+
+	(void)state;
+	assert_true(w.begins[1] - w.begins[0] > 2); /* blocks in which none begins */
+	for (size_t gone = 0; gone < w.n_blocks; gone++) {
+		uint64_t seen = 0, wanted = 0;
+		dg_error err = { 0 };
+
+		for (size_t i = 0; i < N_ENTRIES; i++)
+			wanted |= w.begins[i] >= gone ? UINT64_C(1) << i : 0;
+		assert_ok(dgi_journal_headers(w.file, w.blocks + gone, w.n_blocks - gone, &err),
+			  &err);
+		assert_ok(dgi_journal_scan(w.file, w.blocks + gone, w.n_blocks - gone, &uuid,
+					   count_entry, &seen, &err),
+			  &err);
+		assert_int_equal(seen, wanted);
+	}
+	free(w.file);
+}
+
+static void an_entry_without_its_end_is_damage(void **state)
+{
+	struct written w = write_journal();
+	uint64_t seen = 0;
+	dg_error err = { 0 };
+
+	(void)state;
+	assert_fails(
+		dgi_journal_scan(w.file, w.blocks, w.begins[1], &uuid, count_entry, &seen, &err),
+		DG_CORRUPT, &err, "its last entry is cut short");
+	free(w.file);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_entries_that_begin_in_the_blocks_left_are_read),
+		cmocka_unit_test(an_entry_without_its_end_is_damage),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
