@@ -25,7 +25,7 @@ static void fuzz_hello(const void *body, size_t n)
 	if (dgi_hello_decode(body, n, &hello, NULL) != DG_OK)
 		return;
 	dgi_hello_encode(&hello, again);
-	expect(memcmp(again, body, 48) == 0);
+	expect(memcmp(again, body, 80) == 0);
 }
 
 static void fuzz_welcome(const void *body, size_t n)
@@ -36,7 +36,7 @@ static void fuzz_welcome(const void *body, size_t n)
 	if (dgi_welcome_decode(body, n, &welcome, NULL) != DG_OK)
 		return;
 	dgi_welcome_encode(&welcome, again);
-	expect(memcmp(again + 16, (const uint8_t *)body + 16, 72) == 0);
+	expect(memcmp(again + 16, (const uint8_t *)body + 16, 80) == 0);
 }
 
 static void fuzz_status(const void *body, size_t n)
@@ -98,12 +98,14 @@ static void fuzz_push(const void *body, size_t n)
 		return;
 	expect(push.n <= DGI_ROWS_MAX);
 	touch(push.rows, push.n * sizeof *push.rows);
-	touch(push.data, push.n * push.row_bytes);
+	touch(push.parameters, push.parameters_bytes);
+	touch(push.data, dgi_push_operands(push.n, push.flags) * push.row_bytes);
 }
 
 static void fuzz_body(const struct dgi_frame *frame, const void *body, size_t n)
 {
 	bool reply = frame->flags & DGI_FRAME_REPLY;
+	struct dgi_session_end end;
 	struct dgi_pushed pushed;
 	uint32_t first;
 
@@ -120,6 +122,9 @@ static void fuzz_body(const struct dgi_frame *frame, const void *body, size_t n)
 		break;
 	case DGI_PULL:
 		(reply ? fuzz_pulled : fuzz_pull)(body, n);
+		break;
+	case DGI_SESSION:
+		(void)dgi_session_end_decode(body, n, &end, NULL);
 		break;
 	default:
 		fuzz_push(body, n);

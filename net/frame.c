@@ -12,7 +12,7 @@
 #include <xxhash.h>
 
 #define CHECK_AT 56
-#define RESERVED_BYTES 24
+#define RESERVED_BYTES 12
 
 void dgi_frame_encode(const struct dgi_frame *frame, uint8_t out[DGI_FRAME_BYTES])
 {
@@ -27,6 +27,8 @@ void dgi_frame_encode(const struct dgi_frame *frame, uint8_t out[DGI_FRAME_BYTES
 	dgi_write_u32(&w, frame->deadline_ms);
 	dgi_write_u64(&w, frame->request_id);
 	dgi_write_u64(&w, frame->body_bytes);
+	dgi_write_u64(&w, frame->durable);
+	dgi_write_u32(&w, frame->credits);
 	dgi_write_zeros(&w, RESERVED_BYTES);
 	DGI_ASSERT(w.written == CHECK_AT);
 	dgi_write_u64(&w, XXH3_64bits(out, CHECK_AT));
@@ -49,8 +51,11 @@ static dg_status check_fields(const struct dgi_frame *f, const uint8_t *reserved
 	if ((f->flags & ~DGI_FRAME_REPLY) || !is_zero(reserved, RESERVED_BYTES))
 		return dgi_fail(err, DG_PROTO, "frame header: reserved bits are set (flags %x)",
 				f->flags);
-	if (!(f->flags & DGI_FRAME_REPLY) && f->status != DG_OK)
-		return dgi_fail(err, DG_PROTO, "frame header: request with status %u", f->status);
+	if (!(f->flags & DGI_FRAME_REPLY) && (f->status != DG_OK || f->durable || f->credits))
+		return dgi_fail(err, DG_PROTO,
+				"frame header: request with status %u, durable %" PRIu64
+				", credits %" PRIu32,
+				f->status, f->durable, f->credits);
 	return DG_OK;
 }
 
@@ -75,6 +80,8 @@ dg_status dgi_frame_decode(const uint8_t in[DGI_FRAME_BYTES], uint64_t body_byte
 	f.deadline_ms = dgi_read_u32(&r);
 	f.request_id = dgi_read_u64(&r);
 	f.body_bytes = dgi_read_u64(&r);
+	f.durable = dgi_read_u64(&r);
+	f.credits = dgi_read_u32(&r);
 	reserved = dgi_read_run(&r, RESERVED_BYTES);
 	if (dgi_read_u64(&r) != XXH3_64bits(in, CHECK_AT))
 		return dgi_fail(err, DG_PROTO, "frame header: damaged, its check does not fit");

@@ -26,7 +26,16 @@ struct dgi_frame {
 	uint32_t deadline_ms; /* of a request: how long its sender will wait; 0: it does not say */
 	uint64_t request_id;  /* chosen by the client; 0: the connection as a whole */
 	uint64_t body_bytes;
+	/* Of a reply only, else 0: */
+	uint64_t durable; /* every write of the store up to this log number is on disk */
+	uint32_t
+		credits; /* bytes of requests that may be unanswered on this connection from now on */
 };
+
+/* What a request counts beside its body where credits are counted. */
+#define DGI_REQUEST_OVERHEAD_BYTES 1024U
+/* Credits of a connection before the first reply tells. */
+#define DGI_CREDITS_EARLY (64U << 10)
 
 void dgi_frame_encode(const struct dgi_frame *frame, uint8_t out[DGI_FRAME_BYTES]);
 

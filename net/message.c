@@ -99,6 +99,9 @@ void dgi_hello_encode(const struct dgi_hello *hello, uint8_t out[DGI_HELLO_BYTES
 	dgi_write_u64(&w, hello->capabilities);
 	write_uuid(&w, &hello->cluster_uuid);
 	write_uuid(&w, &hello->store_uuid);
+	write_uuid(&w, &hello->session_uuid);
+	dgi_write_u64(&w, hello->incarnation);
+	dgi_write_u64(&w, hello->durable);
 	dgi_write_zeros(&w, w.left);
 }
 
@@ -114,7 +117,10 @@ dg_status dgi_hello_decode(const void *body, size_t n, struct dgi_hello *out, dg
 	hello.capabilities = dgi_read_u64(&r);
 	hello.cluster_uuid = read_uuid(&r);
 	hello.store_uuid = read_uuid(&r);
-	skip(&r, 16);
+	hello.session_uuid = read_uuid(&r);
+	hello.incarnation = dgi_read_u64(&r);
+	hello.durable = dgi_read_u64(&r);
+	skip(&r, 48);
 	st = check_end(&r, "hello", n, err);
 	if (st)
 		return st;
@@ -141,6 +147,7 @@ void dgi_welcome_encode(const struct dgi_welcome *welcome, uint8_t out[DGI_WELCO
 	dgi_write_i64(&w, welcome->pid);
 	dgi_write_u64(&w, welcome->body_bytes_max);
 	dgi_write_u64(&w, welcome->rows_max);
+	dgi_write_u64(&w, welcome->log_number);
 	dgi_write_zeros(&w, w.left);
 }
 
@@ -162,7 +169,8 @@ dg_status dgi_welcome_decode(const void *body, size_t n, struct dgi_welcome *out
 	welcome.pid = dgi_read_i64(&r);
 	welcome.body_bytes_max = dgi_read_u64(&r);
 	welcome.rows_max = dgi_read_u64(&r);
-	skip(&r, 40);
+	welcome.log_number = dgi_read_u64(&r);
+	skip(&r, 32);
 	st = check_end(&r, "hello reply", n, err);
 	if (st)
 		return st;
@@ -304,33 +312,37 @@ static dg_status check_rows(const char *what, uint64_t n, dg_error *err)
 	return DG_OK;
 }
 
-void dgi_pull_encode(uint32_t tensor, size_t n, uint8_t out[DGI_PREFIX_BYTES])
+void dgi_pull_encode(const struct dgi_pull *pull, uint8_t out[DGI_PREFIX_BYTES])
 {
 	struct dgi_writer w = dgi_writer_of(out, DGI_PREFIX_BYTES);
 
-	dgi_write_u32(&w, tensor);
+	dgi_write_u32(&w, pull->tensor);
 	dgi_write_u32(&w, 0);
-	dgi_write_u64(&w, n);
+	dgi_write_u64(&w, pull->n);
+	dgi_write_u64(&w, pull->after);
 	dgi_write_zeros(&w, w.left);
 }
 
 dg_status dgi_pull_decode(const void *body, size_t n, struct dgi_pull *out, dg_error *err)
 {
 	struct dgi_reader r = dgi_reader_of(body, n);
-	uint32_t tensor = dgi_read_u32(&r);
+	struct dgi_pull pull = { .tensor = dgi_read_u32(&r) };
 	uint64_t n_rows;
 	dg_status st;
 
 	skip(&r, 4);
 	n_rows = dgi_read_u64(&r);
-	skip(&r, DGI_PREFIX_BYTES - 16);
+	pull.after = dgi_read_u64(&r);
+	skip(&r, DGI_PREFIX_BYTES - 24);
 	st = check_rows("pull", n_rows, err);
 	if (st)
 		return st;
 	if (r.short_read || r.left != n_rows * sizeof(dg_id))
 		return dgi_fail(err, DG_PROTO, "pull: body of %zu bytes for %" PRIu64 " rows", n,
 				n_rows);
-	*out = (struct dgi_pull){ .tensor = tensor, .n = n_rows, .rows = (const void *)r.at };
+	pull.n = n_rows;
+	pull.rows = (const void *)r.at;
+	*out = pull;
 	return DG_OK;
 }
 
@@ -377,17 +389,25 @@ dg_status dgi_pulled_decode(const void *body, size_t body_bytes, struct dgi_pull
 	return DG_OK;
 }
 
-size_t dgi_push_data_at(size_t n)
+size_t dgi_push_operands(size_t n, uint16_t flags)
 {
-	size_t end = DGI_PREFIX_BYTES + n * sizeof(dg_id);
+	return flags & DGI_PUSH_FILL ? 1 : n;
+}
+
+size_t dgi_push_data_at(size_t n, uint16_t parameters_bytes)
+{
+	size_t end = DGI_PREFIX_BYTES + n * sizeof(dg_id) + parameters_bytes;
 
 	DGI_ASSERT(n <= DGI_ROWS_MAX);
 	return (end + ROWS_ALIGNMENT - 1) / ROWS_ALIGNMENT * ROWS_ALIGNMENT;
 }
 
-uint64_t dgi_push_bytes(size_t n, uint32_t row_bytes)
+uint64_t dgi_push_bytes(const struct dgi_push *push)
 {
-	return n > DGI_ROWS_MAX ? UINT64_MAX : dgi_push_data_at(n) + (uint64_t)n * row_bytes;
+	if (push->n > DGI_ROWS_MAX)
+		return UINT64_MAX;
+	return dgi_push_data_at(push->n, push->parameters_bytes) +
+	       (uint64_t)dgi_push_operands(push->n, push->flags) * push->row_bytes;
 }
 
 void dgi_push_encode(const struct dgi_push *push, uint8_t out[DGI_PREFIX_BYTES])
@@ -395,10 +415,49 @@ void dgi_push_encode(const struct dgi_push *push, uint8_t out[DGI_PREFIX_BYTES])
 	struct dgi_writer w = dgi_writer_of(out, DGI_PREFIX_BYTES);
 
 	dgi_write_u32(&w, push->tensor);
-	dgi_write_u32(&w, push->operation);
+	dgi_write_u16(&w, push->operation);
+	dgi_write_u16(&w, push->rule);
 	dgi_write_u64(&w, push->n);
 	dgi_write_u32(&w, push->row_bytes);
+	dgi_write_u16(&w, push->flags);
+	dgi_write_u16(&w, push->parameters_bytes);
+	dgi_write_u64(&w, push->number);
+	dgi_write_u64(&w, push->previous);
+	dgi_write_u64(&w, push->floor);
 	dgi_write_zeros(&w, w.left);
+}
+
+/* Does what is to be done agree with itself? */
+static dg_status check_operation(const struct dgi_push *p, dg_error *err)
+{
+	bool step = p->operation == DGI_PUSH_STEP;
+
+	if (p->operation > DGI_PUSH_MULTIPLY || (p->flags & ~DGI_PUSH_FLAGS))
+		return dgi_fail(err, DG_UNSUPPORTED, "push: unknown operation %u, flags %x",
+				p->operation, p->flags);
+	if (step != (p->rule != 0) || (!step && p->parameters_bytes) ||
+	    p->parameters_bytes > DGI_PARAMETERS_MAX || (step && (p->flags & DGI_PUSH_FILL)))
+		return dgi_fail(err, DG_PROTO,
+				"push: operation %u with rule %u, %u bytes of parameters, flags %x",
+				p->operation, p->rule, p->parameters_bytes, p->flags);
+	if ((p->flags & DGI_PUSH_FILL) && p->n != 2)
+		return dgi_fail(err, DG_PROTO, "push: a fill with %zu row numbers, want 2", p->n);
+	return DG_OK;
+}
+
+static dg_status check_numbers(const struct dgi_push *p, dg_error *err)
+{
+	bool right = p->number == 0 ? p->previous == 0 && p->floor == 0
+				    : p->floor > 0 && p->floor <= p->number &&
+					      p->number - p->floor < DGI_PUSH_WINDOW &&
+					      p->number <= UINT64_MAX - DGI_PUSH_WINDOW;
+
+	if (!right)
+		return dgi_fail(err, DG_PROTO,
+				"push: number %" PRIu64 " after %" PRIu64 ", all below %" PRIu64
+				" answered: they may lie %d apart",
+				p->number, p->previous, p->floor, DGI_PUSH_WINDOW);
+	return DG_OK;
 }
 
 dg_status dgi_push_decode(const void *body, size_t n, struct dgi_push *out, dg_error *err)
@@ -408,20 +467,32 @@ dg_status dgi_push_decode(const void *body, size_t n, struct dgi_push *out, dg_e
 	uint64_t n_rows;
 	dg_status st;
 
-	push.operation = dgi_read_u32(&r);
+	push.operation = dgi_read_u16(&r);
+	push.rule = dgi_read_u16(&r);
 	n_rows = dgi_read_u64(&r);
 	push.row_bytes = dgi_read_u32(&r);
-	skip(&r, DGI_PREFIX_BYTES - 20);
+	push.flags = dgi_read_u16(&r);
+	push.parameters_bytes = dgi_read_u16(&r);
+	push.number = dgi_read_u64(&r);
+	push.previous = dgi_read_u64(&r);
+	push.floor = dgi_read_u64(&r);
+	skip(&r, DGI_PREFIX_BYTES - 48);
 	st = check_rows("push", n_rows, err);
 	if (st)
 		return st;
 	push.n = n_rows;
-	if (r.short_read || n != dgi_push_bytes(push.n, push.row_bytes))
+	st = check_operation(&push, err);
+	if (!st)
+		st = check_numbers(&push, err);
+	if (st)
+		return st;
+	if (r.short_read || n != dgi_push_bytes(&push))
 		return dgi_fail(err, DG_PROTO,
 				"push: body of %zu bytes for %" PRIu64 " rows of %" PRIu32 " bytes",
 				n, n_rows, push.row_bytes);
 	push.rows = (const void *)r.at;
-	push.data = (const uint8_t *)body + dgi_push_data_at(push.n);
+	push.parameters = r.at + push.n * sizeof(dg_id);
+	push.data = (const uint8_t *)body + dgi_push_data_at(push.n, push.parameters_bytes);
 	*out = push;
 	return DG_OK;
 }
@@ -429,7 +500,7 @@ dg_status dgi_push_decode(const void *body, size_t n, struct dgi_push *out, dg_e
 void dgi_pushed_encode(const struct dgi_pushed *pushed, uint8_t out[DGI_PUSHED_BYTES])
 {
 	dgi_put_u64(out, pushed->log_number);
-	dgi_put_u64(out + 8, pushed->durable);
+	dgi_put_u64(out + 8, pushed->repeat);
 }
 
 dg_status dgi_pushed_decode(const void *body, size_t n, struct dgi_pushed *out, dg_error *err)
@@ -439,11 +510,42 @@ dg_status dgi_pushed_decode(const void *body, size_t n, struct dgi_pushed *out, 
 	dg_status st;
 
 	pushed.log_number = dgi_read_u64(&r);
-	pushed.durable = dgi_read_u64(&r);
+	pushed.repeat = dgi_read_u32(&r) & 1;
+	skip(&r, 4);
 	st = check_end(&r, "push reply", n, err);
 	if (!st)
 		*out = pushed;
 	return st;
+}
+
+void dgi_session_end_encode(const struct dgi_session_end *end, uint8_t out[DGI_SESSION_BYTES])
+{
+	struct dgi_writer w = dgi_writer_of(out, DGI_SESSION_BYTES);
+
+	dgi_write_u32(&w, end->operation);
+	dgi_write_u32(&w, 0);
+	write_uuid(&w, &end->session_uuid);
+	dgi_write_zeros(&w, w.left);
+}
+
+dg_status dgi_session_end_decode(const void *body, size_t n, struct dgi_session_end *out,
+				 dg_error *err)
+{
+	struct dgi_reader r = dgi_reader_of(body, n);
+	struct dgi_session_end end = { .operation = dgi_read_u32(&r) };
+	dg_status st;
+
+	skip(&r, 4);
+	end.session_uuid = read_uuid(&r);
+	skip(&r, 8);
+	st = check_end(&r, "session", n, err);
+	if (st)
+		return st;
+	if (end.operation != DGI_SESSION_CLOSE && end.operation != DGI_SESSION_EXPIRE)
+		return dgi_fail(err, DG_UNSUPPORTED, "session: unknown operation %" PRIu32,
+				end.operation);
+	*out = end;
+	return DG_OK;
 }
 
 dg_status dgi_error_decode(const struct dgi_frame *frame, const void *body, size_t n, dg_error *err)

@@ -17,11 +17,16 @@
 #define DGI_ROWS_MAX (4U << 20)
 
 #define DGI_PREFIX_BYTES 64 /* fields in front of the arrays of a pull or push */
-#define DGI_HELLO_BYTES 64
+#define DGI_HELLO_BYTES 128
 #define DGI_WELCOME_BYTES 128
 #define DGI_STATUS_BYTES 128
 #define DGI_DESCRIBE_BYTES 8
 #define DGI_PUSHED_BYTES 16
+#define DGI_SESSION_BYTES 32
+#define DGI_PARAMETERS_MAX 256 /* bytes, of a step */
+
+/* Pushes of a session that are not answered yet lie less than this apart in number. */
+#define DGI_PUSH_WINDOW 64
 #define DGI_DESCRIBED_BYTES_MAX (1U << 20) /* one piece of the list of tensors */
 
 /* name, number, text, request body min and max, reply body min and max */
@@ -34,7 +39,8 @@
 	X(PULL, 4, "pull", DGI_PREFIX_BYTES, DGI_PREFIX_BYTES + 8 * DGI_ROWS_MAX, \
 	  DGI_PREFIX_BYTES, DGI_FRAME_BODY_BYTES_MAX) \
 	X(PUSH, 5, "push", DGI_PREFIX_BYTES, DGI_FRAME_BODY_BYTES_MAX, DGI_PUSHED_BYTES, \
-	  DGI_PUSHED_BYTES)
+	  DGI_PUSHED_BYTES) \
+	X(SESSION, 6, "session", DGI_SESSION_BYTES, DGI_SESSION_BYTES, 0, 0)
 
 enum dgi_message_type {
 #define DGI_MESSAGE_ENUM(name, number, text, least, most, reply_least, reply_most) \
@@ -60,6 +66,9 @@ struct dgi_hello {
 	uint64_t capabilities; /* none defined yet: 0; unknown bits are ignored */
 	dg_uuid cluster_uuid;  /* zero: any */
 	dg_uuid store_uuid;    /* zero: any; else the store it met here before */
+	dg_uuid session_uuid; /* whose pushes come on this connection; zero: pushes have no number */
+	uint64_t incarnation; /* of the store when it met it last; 0: never */
+	uint64_t durable;     /* log number up to which it was told that all is on disk */
 };
 
 void dgi_hello_encode(const struct dgi_hello *hello, uint8_t out[DGI_HELLO_BYTES]);
@@ -77,6 +86,7 @@ struct dgi_welcome {
 	int64_t pid;
 	uint64_t body_bytes_max; /* the server's limits */
 	uint64_t rows_max;
+	uint64_t log_number; /* of the newest write */
 };
 
 void dgi_welcome_encode(const struct dgi_welcome *welcome, uint8_t out[DGI_WELCOME_BYTES]);
@@ -114,10 +124,13 @@ struct dgi_pull {
 	uint32_t tensor;
 	size_t n;
 	const dg_id *rows;
+	/* Number of the push sent last on this connection, all of which are to be applied before the
+	 * rows are read; 0: does not matter. */
+	uint64_t after;
 };
 
-/* Writes the prefix; the row numbers follow it as they lie in memory. */
-void dgi_pull_encode(uint32_t tensor, size_t n, uint8_t out[DGI_PREFIX_BYTES]);
+/* Writes the prefix from all fields but rows; the row numbers follow it as they lie in memory. */
+void dgi_pull_encode(const struct dgi_pull *pull, uint8_t out[DGI_PREFIX_BYTES]);
 dg_status dgi_pull_decode(const void *body, size_t n, struct dgi_pull *out, dg_error *err);
 
 /* The answer: a prefix, then n rows. */
@@ -132,36 +145,79 @@ void dgi_pulled_encode(const struct dgi_pulled *pulled, uint8_t out[DGI_PREFIX_B
 dg_status dgi_pulled_decode(const void *body, size_t body_bytes, struct dgi_pulled *out,
 			    dg_error *err);
 
-#define DGI_PUSH_ASSIGN 1U
+/* What a push does to each row. Never reused. */
+enum dgi_push_operation {
+	DGI_PUSH_STEP = 0, /* by a rule, for a whole row group: an optimizer's */
+	DGI_PUSH_ASSIGN = 1,
+	DGI_PUSH_ADD = 2,
+	DGI_PUSH_MIN = 3,
+	DGI_PUSH_MAX = 4,
+	DGI_PUSH_MULTIPLY = 5,
+};
 
-/* Rows to set: a prefix, n row numbers, zeros up to a multiple of 64, n rows. */
+#define DGI_PUSH_FILL 1U	 /* flag: one operand for a run of rows */
+#define DGI_PUSH_WAIT_DURABLE 2U /* flag: answered once on disk, whatever the tensor's class */
+#define DGI_PUSH_FLAGS 3U
+
+/*
+ * A change of rows: a prefix, n row numbers (of a fill two: the first row and how many), parameters of
+ * a step, zeros up to a multiple of 64, n operands of row_bytes each (of a fill one).
+ */
 struct dgi_push {
 	uint32_t tensor;
-	uint32_t operation;
+	uint16_t operation; /* enum dgi_push_operation */
+	uint16_t rule;	    /* number of a step's rule, else 0 */
 	uint32_t row_bytes;
-	size_t n;
+	uint16_t flags; /* DGI_PUSH_FILL, … */
+	uint16_t parameters_bytes;
+	size_t n; /* row numbers */
+	/* By a connection with a session, else 0: */
+	uint64_t number; /* of this push in its session, from 1 on */
+	uint64_t
+		previous; /* number of the push sent before it on this connection; 0: it is the first */
+	uint64_t floor; /* every push below this number has been answered, or never will be sent */
 	const dg_id *rows;
+	const void *parameters;
 	const void *data;
 };
 
-/* Where the rows begin in the body of a push of @n rows. */
-size_t dgi_push_data_at(size_t n);
+/* Operands in a push of @n row numbers. */
+size_t dgi_push_operands(size_t n, uint16_t flags);
+/* Where the operands begin in the body of a push. */
+size_t dgi_push_data_at(size_t n, uint16_t parameters_bytes);
 /* Length of a push's or a pull answer's body; more than any limit where it is too long. */
-uint64_t dgi_push_bytes(size_t n, uint32_t row_bytes);
+uint64_t dgi_push_bytes(const struct dgi_push *push);
 uint64_t dgi_pulled_bytes(size_t n, uint32_t row_bytes);
 
-/* Writes the prefix from all fields but rows and data. */
+/* Writes the prefix from all fields but rows, parameters and data. */
 void dgi_push_encode(const struct dgi_push *push, uint8_t out[DGI_PREFIX_BYTES]);
 dg_status dgi_push_decode(const void *body, size_t n, struct dgi_push *out, dg_error *err);
 
 /* The answer to a push. */
 struct dgi_pushed {
-	uint64_t log_number; /* of the write */
-	uint64_t durable;    /* newest write that is on disk */
+	/* Of the write, or of a later one: once all up to it is on disk (durable of any reply of the
+	 * same incarnation) the push need not be kept any more. */
+	uint64_t log_number;
+	bool repeat; /* it had been applied before; nothing was changed now */
 };
 
 void dgi_pushed_encode(const struct dgi_pushed *pushed, uint8_t out[DGI_PUSHED_BYTES]);
 dg_status dgi_pushed_decode(const void *body, size_t n, struct dgi_pushed *out, dg_error *err);
+
+enum dgi_session_operation {
+	DGI_SESSION_CLOSE = 1,	/* the connection's own session: all is answered, forget it */
+	DGI_SESSION_EXPIRE = 2, /* any session: refuse its pushes for ever */
+};
+
+/* The end of a session; the answer has no body. */
+struct dgi_session_end {
+	uint32_t operation; /* enum dgi_session_operation */
+	dg_uuid session_uuid;
+};
+
+void dgi_session_end_encode(const struct dgi_session_end *end, uint8_t out[DGI_SESSION_BYTES]);
+dg_status dgi_session_end_decode(const void *body, size_t n, struct dgi_session_end *out,
+				 dg_error *err);
 
 /*
  * Reads a reply whose status is not OK into @err and returns the status: the body is the text.

@@ -68,7 +68,7 @@ static dg_status send_pull(struct lane *lane, struct request *r, dg_error *err)
 		.copied = prefix, .copied_bytes = sizeof prefix, .lent = r->lent, .n_lent = 1
 	};
 
-	dgi_pull_encode(t->tensor->id, r->n, prefix);
+	dgi_pull_encode(&(struct dgi_pull){ .tensor = t->tensor->id, .n = r->n }, prefix);
 	r->lent[0].iov_base = (void *)(uintptr_t)(t->split->rows + r->first);
 	r->lent[0].iov_len = r->n * sizeof(dg_id);
 	return dgi_conn_send(&lane->link->conn, dgi_request(DGI_PULL, r->id, t->deadline), &body,
@@ -80,7 +80,7 @@ static void *collect_push(const struct dgi_transfer *t, struct dgi_pool *pool,
 			  const struct request *r, size_t block_bytes)
 {
 	size_t ids_bytes = r->n * sizeof(dg_id);
-	size_t data_at = dgi_push_data_at(r->n) - DGI_PREFIX_BYTES;
+	size_t data_at = dgi_push_data_at(r->n, 0) - DGI_PREFIX_BYTES;
 	char *block = dgi_pool_get(pool, block_bytes);
 
 	if (!block)
@@ -101,7 +101,7 @@ static dg_status send_push(struct lane *lane, struct request *r, dg_error *err)
 				       .row_bytes = t->tensor->row_bytes,
 				       .n = r->n };
 	size_t row_bytes = t->tensor->row_bytes;
-	size_t data_at = dgi_push_data_at(r->n);
+	size_t data_at = dgi_push_data_at(r->n, 0);
 	size_t ids_end = DGI_PREFIX_BYTES + r->n * sizeof(dg_id);
 	uint8_t prefix[DGI_PREFIX_BYTES];
 	struct dgi_body body = { .copied = prefix, .copied_bytes = sizeof prefix };

@@ -32,6 +32,21 @@ static dg_status check_uuid(const char *what, const dg_uuid *wanted, const dg_uu
 			wanted_text);
 }
 
+/* A store that went back in time has lost what was acknowledged. */
+static dg_status check_age(const struct dgi_service *service, const struct dgi_hello *hello,
+			   dg_error *err)
+{
+	uint64_t log_number = atomic_load(&service->log_number);
+
+	if (hello->incarnation <= service->info.incarnation && hello->durable <= log_number)
+		return DG_OK;
+	return dgi_fail(err, DG_MISMATCH,
+			"this store is at start %" PRIu64 ", write %" PRIu64
+			", but the client met it at start %" PRIu64 ", write %" PRIu64
+			": an older copy of it is served",
+			service->info.incarnation, log_number, hello->incarnation, hello->durable);
+}
+
 dg_status dgi_service_hello(const struct dgi_service *service, const void *body, size_t n,
 			    uint8_t out[DGI_WELCOME_BYTES], dg_error *err)
 {
@@ -47,6 +62,7 @@ dg_status dgi_service_hello(const struct dgi_service *service, const void *body,
 		.pid = getpid(),
 		.body_bytes_max = DGI_FRAME_BODY_BYTES_MAX,
 		.rows_max = DGI_ROWS_MAX,
+		.log_number = atomic_load(&service->log_number),
 	};
 	dg_status st = dgi_hello_decode(body, n, &hello, err);
 
@@ -59,6 +75,8 @@ dg_status dgi_service_hello(const struct dgi_service *service, const void *body,
 	st = check_uuid("cluster", &hello.cluster_uuid, &info->cluster_uuid, err);
 	if (!st)
 		st = check_uuid("store", &hello.store_uuid, &info->store_uuid, err);
+	if (!st)
+		st = check_age(service, &hello, err);
 	if (st)
 		return st;
 	if (hello.part >= 0 && (uint32_t)hello.part != info->part)
@@ -194,9 +212,9 @@ dg_status dgi_service_plan_push(const struct dgi_service *service, void *body, s
 		st = find_tensor(service, push.tensor, &tensor, err);
 	if (st)
 		return st;
-	if (push.operation != DGI_PUSH_ASSIGN)
-		return dgi_fail(err, DG_UNSUPPORTED, "push: unknown operation %" PRIu32,
-				push.operation);
+	if (push.operation != DGI_PUSH_ASSIGN || push.flags)
+		return dgi_fail(err, DG_UNSUPPORTED, "push: operation %u, flags %x", push.operation,
+				push.flags);
 	if (tensor->flags & DG_TENSOR_SYSTEM)
 		return dgi_fail(err, DG_INVALID,
 				"tensor '%s' is kept by the store itself and takes no pushes",

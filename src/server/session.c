@@ -11,7 +11,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-#define REQUEST_OVERHEAD_BYTES 1024 /* counted for each request beside its body */
+#define CREDITS (16U << 20) /* bytes of requests that a client may have unanswered */
 #define SMALL_BYTES 8192
 #define LINGER_MS 2000 /* for the peer to read our last words */
 
@@ -46,7 +46,7 @@ struct dgi_session *dgi_session_new(struct dg_server *server, int fd)
 
 static uint64_t cost_of(const struct dgi_frame *frame)
 {
-	return frame->body_bytes + REQUEST_OVERHEAD_BYTES;
+	return frame->body_bytes + DGI_REQUEST_OVERHEAD_BYTES;
 }
 
 /*
@@ -117,12 +117,16 @@ static void begin_closing(struct dgi_session *s)
 
 /* --- Answers --- */
 
-static struct dgi_frame reply_to(const struct dgi_frame *request)
+static struct dgi_frame reply_to(const struct dgi_session *s, const struct dgi_frame *request)
 {
-	return (struct dgi_frame){ .version = DGI_PROTOCOL_VERSION,
-				   .type = request->type,
-				   .flags = DGI_FRAME_REPLY,
-				   .request_id = request->request_id };
+	return (struct dgi_frame){
+		.version = DGI_PROTOCOL_VERSION,
+		.type = request->type,
+		.flags = DGI_FRAME_REPLY,
+		.request_id = request->request_id,
+		.durable = s->conn.established ? dgi_volume_durable(s->server->service.volume) : 0,
+		.credits = s->conn.established ? CREDITS : 0
+	};
 }
 
 static void send_reply(struct dgi_session *s, struct dgi_frame frame, const struct dgi_body *body)
@@ -136,13 +140,13 @@ static void reply_bytes(struct dgi_session *s, const struct dgi_frame *request, 
 {
 	struct dgi_body body = { .copied = data, .copied_bytes = n };
 
-	send_reply(s, reply_to(request), &body);
+	send_reply(s, reply_to(s, request), &body);
 }
 
 static void reply_error(struct dgi_session *s, const struct dgi_frame *request,
 			const dg_error *error)
 {
-	struct dgi_frame frame = reply_to(request);
+	struct dgi_frame frame = reply_to(s, request);
 	struct dgi_body body = { .copied = error->text,
 				 .copied_bytes = strnlen(error->text, sizeof error->text) };
 
@@ -199,7 +203,7 @@ static void handle_describe(struct dgi_session *s, const struct dgi_message *m)
 		st = dgi_service_describe(&s->server->service, m->body, m->head_bytes, body.block,
 					  DGI_DESCRIBED_BYTES_MAX, &body.block_bytes, &err);
 	if (!st) {
-		send_reply(s, reply_to(&m->frame), &body);
+		send_reply(s, reply_to(s, &m->frame), &body);
 		return;
 	}
 	dgi_pool_put(pool, body.block, DGI_DESCRIBED_BYTES_MAX);
@@ -222,7 +226,7 @@ static void answer_pull(struct dgi_session *s, const struct dgi_frame *request,
 	else
 		st = dgi_service_pull(&s->server->service, plan, body.block, &err);
 	if (!st) {
-		send_reply(s, reply_to(request), &body);
+		send_reply(s, reply_to(s, request), &body);
 		return;
 	}
 	dgi_pool_put(pool, body.block, body.block_bytes);
@@ -287,7 +291,7 @@ void dgi_session_pushed(struct dgi_session *s, struct dgi_push_job *job)
 {
 	struct push *push = (struct push *)job;
 	struct dgi_pushed pushed = { .log_number = job->write.log_number,
-				     .durable = dgi_volume_durable(s->server->service.volume) };
+				     .repeat = job->write.repeat };
 	uint8_t encoded[DGI_PUSHED_BYTES];
 
 	s->n_pending--;
@@ -341,6 +345,10 @@ static void handle(struct dgi_session *s, struct dgi_message *m)
 			break;
 		case DGI_PUSH:
 			kept = handle_push(s, m);
+			break;
+		case DGI_SESSION:
+			(void)dgi_fail(&err, DG_UNSUPPORTED, "this server has no sessions");
+			reply_error(s, &m->frame, &err);
 			break;
 		}
 	}

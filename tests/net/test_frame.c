@@ -20,6 +20,8 @@ static void a_header_comes_back_whole(void **state)
 	(void)state;
 	reply.flags = DGI_FRAME_REPLY;
 	reply.status = DG_RANGE;
+	reply.durable = 0x8877665544332211;
+	reply.credits = 0x10203040;
 	dgi_frame_encode(&reply, bytes);
 	memset(&back, 0, sizeof back);
 	assert_ok(dgi_frame_decode(bytes, 12345, &back, &err), &err);
@@ -71,6 +73,15 @@ static void what_is_reserved_must_not_be_used(void **state)
 	assert_fails(dgi_frame_decode(bytes, 99999, &back, &err), DG_PROTO, &err,
 		     "request with status 1");
 	frame.status = 0;
+	frame.durable = 5;
+	dgi_frame_encode(&frame, bytes);
+	assert_fails(dgi_frame_decode(bytes, 99999, &back, &err), DG_PROTO, &err,
+		     "request with status 0, durable 5, credits 0");
+	frame.durable = 0;
+	frame.credits = 1;
+	dgi_frame_encode(&frame, bytes);
+	assert_fails(dgi_frame_decode(bytes, 99999, &back, &err), DG_PROTO, &err, "credits 1");
+	frame.credits = 0;
 	frame.version = 2;
 	dgi_frame_encode(&frame, bytes);
 	assert_fails(dgi_frame_decode(bytes, 99999, &back, &err), DG_VERSION, &err,

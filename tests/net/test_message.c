@@ -33,7 +33,8 @@ static dg_status decode_hello(const void *body, size_t n)
 
 static void a_hello_comes_back_whole(void **state)
 {
-	struct dgi_hello hello = { 1, 3, -1, 0x80, { { 1, 2 } }, { { 3, 4 } } }, back;
+	struct dgi_hello hello = { 1, 3, -1, 0x80, { { 1, 2 } }, { { 3, 4 } }, { { 5, 6 } }, 7, 8 },
+			 back;
 	uint8_t body[DGI_HELLO_BYTES];
 	dg_error err = { 0 };
 
@@ -46,6 +47,9 @@ static void a_hello_comes_back_whole(void **state)
 	assert_int_equal(back.capabilities, 0x80);
 	assert_memory_equal(&back.cluster_uuid, &hello.cluster_uuid, 16);
 	assert_memory_equal(&back.store_uuid, &hello.store_uuid, 16);
+	assert_memory_equal(&back.session_uuid, &hello.session_uuid, 16);
+	assert_int_equal(back.incarnation, 7);
+	assert_int_equal(back.durable, 8);
 	expect_only_whole(decode_hello, body, sizeof body);
 	hello.version_min = 4;
 	dgi_hello_encode(&hello, body);
@@ -66,7 +70,7 @@ static dg_status decode_welcome(const void *body, size_t n)
 
 static void a_welcome_comes_back_whole(void **state)
 {
-	struct dgi_welcome welcome = { 1, 2, 3, 4, { { 5 } }, { { 6 } }, 7, 8, 9, 10 }, back;
+	struct dgi_welcome welcome = { 1, 2, 3, 4, { { 5 } }, { { 6 } }, 7, 8, 9, 10, 11 }, back;
 	uint8_t body[DGI_WELCOME_BYTES];
 	dg_error err = { 0 };
 
@@ -77,6 +81,7 @@ static void a_welcome_comes_back_whole(void **state)
 	assert_int_equal(back.part, 2);
 	assert_int_equal(back.n_parts, 3);
 	assert_int_equal(back.capabilities, 4);
+	assert_int_equal(back.log_number, 11);
 	assert_int_equal(back.cluster_uuid.bytes[0], 5);
 	assert_int_equal(back.store_uuid.bytes[0], 6);
 	assert_int_equal(back.incarnation, 7);
@@ -221,11 +226,12 @@ static void a_pull_comes_back_whole(void **state)
 	dg_error err = { 0 };
 
 	(void)state;
-	dgi_pull_encode(77, 3, body);
+	dgi_pull_encode(&(struct dgi_pull){ .tensor = 77, .n = 3, .after = 12 }, body);
 	memcpy(body + DGI_PREFIX_BYTES, rows, sizeof rows);
 	assert_ok(dgi_pull_decode(body, sizeof body, &back, &err), &err);
 	assert_int_equal(back.tensor, 77);
 	assert_int_equal(back.n, 3);
+	assert_int_equal(back.after, 12);
 	assert_memory_equal(back.rows, rows, sizeof rows);
 	expect_only_whole(decode_pull, body, sizeof body);
 	dgi_describe_encode(9, describe);
@@ -247,14 +253,14 @@ static void a_push_comes_back_whole_with_its_rows_aligned(void **state)
 	for (size_t n = 0; n < 20; n++) {
 		struct dgi_push push = { .tensor = 7, .operation = 1, .row_bytes = 3, .n = n };
 		_Alignas(64) uint8_t body[512] = { 0 };
-		size_t bytes = (size_t)dgi_push_bytes(n, 3);
+		size_t bytes = (size_t)dgi_push_bytes(&push);
 		struct dgi_push back;
 		dg_error err = { 0 };
 
 		dgi_push_encode(&push, body);
 		for (size_t i = 0; i < n; i++)
 			dgi_put_u64(body + DGI_PREFIX_BYTES + 8 * i, i * 1000);
-		memset(body + dgi_push_data_at(n), 0xee, 3 * n);
+		memset(body + dgi_push_data_at(n, 0), 0xee, 3 * n);
 		assert_ok(dgi_push_decode(body, bytes, &back, &err), &err);
 		assert_int_equal(back.tensor, 7);
 		assert_int_equal(back.operation, 1);
@@ -271,9 +277,9 @@ static void a_push_comes_back_whole_with_its_rows_aligned(void **state)
 
 static void rows_of_a_request_have_a_largest_number(void **state)
 {
-	size_t bytes = (size_t)dgi_push_bytes(DGI_ROWS_MAX, 1);
-	uint8_t *body = aligned_alloc(64, bytes + 128);
 	struct dgi_push push = { .operation = 1, .row_bytes = 1, .n = DGI_ROWS_MAX }, back;
+	size_t bytes = (size_t)dgi_push_bytes(&push);
+	uint8_t *body = aligned_alloc(64, bytes + 128);
 	struct dgi_pulled pulled = { .row_bytes = 4, .n = DGI_ROWS_MAX };
 	struct dgi_pull pull;
 	uint8_t prefix[DGI_PREFIX_BYTES];
@@ -283,7 +289,7 @@ static void rows_of_a_request_have_a_largest_number(void **state)
 	memset(body, 0, bytes + 128);
 	dgi_push_encode(&push, body);
 	assert_ok(dgi_push_decode(body, bytes, &back, &err), &err);
-	dgi_pull_encode(1, DGI_ROWS_MAX, body);
+	dgi_pull_encode(&(struct dgi_pull){ .tensor = 1, .n = DGI_ROWS_MAX }, body);
 	assert_ok(dgi_pull_decode(body, 64 + 8 * (size_t)DGI_ROWS_MAX, &pull, &err), &err);
 	dgi_pulled_encode(&pulled, prefix);
 	assert_ok(dgi_pulled_decode(prefix, 64 + 4 * (size_t)DGI_ROWS_MAX, &pulled, &err), &err);
@@ -292,15 +298,143 @@ static void rows_of_a_request_have_a_largest_number(void **state)
 	dgi_push_encode(&push, body);
 	assert_fails(dgi_push_decode(body, bytes + 9, &back, &err), DG_PROTO, &err,
 		     "push: 4194305 rows, at most 4194304");
-	dgi_pull_encode(1, DGI_ROWS_MAX + 1, body);
+	dgi_pull_encode(&(struct dgi_pull){ .tensor = 1, .n = DGI_ROWS_MAX + 1 }, body);
 	assert_int_equal(dgi_pull_decode(body, 64 + 8 * ((size_t)DGI_ROWS_MAX + 1), &pull, &err),
 			 DG_PROTO);
 	pulled.n = DGI_ROWS_MAX + 1;
 	dgi_pulled_encode(&pulled, prefix);
 	assert_int_equal(dgi_pulled_decode(prefix, 64, &pulled, &err), DG_PROTO);
-	assert_true(dgi_push_bytes(DGI_ROWS_MAX + 1, 1) == UINT64_MAX);
+	assert_true(dgi_push_bytes(&push) == UINT64_MAX);
 	assert_true(dgi_pulled_bytes(SIZE_MAX, UINT32_MAX) == UINT64_MAX);
 	free(body);
+}
+
+/* One push of each kind, its parameters and one operand behind it. */
+static size_t encode_push(const struct dgi_push *push, uint8_t body[512])
+{
+	size_t bytes = (size_t)dgi_push_bytes(push);
+
+	assert_true(bytes <= 512);
+	memset(body, 0, 512);
+	dgi_push_encode(push, body);
+	return bytes;
+}
+
+static void every_kind_of_push_comes_back_whole(void **state)
+{
+	const struct dgi_push pushes[] = {
+		{ .operation = DGI_PUSH_ADD, .row_bytes = 4, .n = 3 },
+		{ .operation = DGI_PUSH_MULTIPLY, .flags = DGI_PUSH_FILL, .row_bytes = 4, .n = 2 },
+		{ .operation = DGI_PUSH_STEP,
+		  .rule = 9,
+		  .parameters_bytes = 256,
+		  .row_bytes = 4,
+		  .n = 1 },
+		{ .operation = DGI_PUSH_MIN,
+		  .flags = DGI_PUSH_WAIT_DURABLE,
+		  .row_bytes = 4,
+		  .n = 1,
+		  .number = 100,
+		  .previous = 102,
+		  .floor = 37 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof pushes / sizeof *pushes; i++) {
+		_Alignas(64) uint8_t body[512];
+		size_t bytes = encode_push(&pushes[i], body);
+		struct dgi_push back;
+		dg_error err = { 0 };
+
+		assert_ok(dgi_push_decode(body, bytes, &back, &err), &err);
+		assert_int_equal(back.operation, pushes[i].operation);
+		assert_int_equal(back.rule, pushes[i].rule);
+		assert_int_equal(back.flags, pushes[i].flags);
+		assert_int_equal(back.parameters_bytes, pushes[i].parameters_bytes);
+		assert_int_equal(back.number, pushes[i].number);
+		assert_int_equal(back.previous, pushes[i].previous);
+		assert_int_equal(back.floor, pushes[i].floor);
+		assert_ptr_equal(back.parameters, body + DGI_PREFIX_BYTES + 8 * back.n);
+		expect_only_whole(decode_push, body, bytes);
+	}
+}
+
+static void expect_push_refused(struct dgi_push push, dg_status wanted, const char *text)
+{
+	_Alignas(64) uint8_t body[512];
+	size_t bytes = encode_push(&push, body);
+	struct dgi_push back;
+	dg_error err = { 0 };
+
+	assert_fails(dgi_push_decode(body, bytes, &back, &err), wanted, &err, text);
+}
+
+static void a_push_that_contradicts_itself_is_refused(void **state)
+{
+	const struct dgi_push good = {
+		.operation = 1, .row_bytes = 4, .n = 1, .number = 65, .floor = 2
+	};
+	struct dgi_push push = good;
+
+	(void)state;
+	push.operation = 6;
+	expect_push_refused(push, DG_UNSUPPORTED, "operation 6");
+	push = good;
+	push.flags = 4;
+	expect_push_refused(push, DG_UNSUPPORTED, "flags 4");
+	push = good;
+	push.operation = DGI_PUSH_STEP;
+	expect_push_refused(push, DG_PROTO, "operation 0 with rule 0");
+	push = good;
+	push.rule = 1;
+	expect_push_refused(push, DG_PROTO, "operation 1 with rule 1");
+	push = good;
+	push.parameters_bytes = 8;
+	expect_push_refused(push, DG_PROTO, "8 bytes of parameters");
+	push = (struct dgi_push){ .rule = 1, .parameters_bytes = 257, .row_bytes = 1, .n = 1 };
+	expect_push_refused(push, DG_PROTO, "257 bytes of parameters");
+	push = (struct dgi_push){ .rule = 1, .flags = DGI_PUSH_FILL, .row_bytes = 1, .n = 2 };
+	expect_push_refused(push, DG_PROTO, "flags 1");
+	push = good;
+	push.flags = DGI_PUSH_FILL;
+	expect_push_refused(push, DG_PROTO, "a fill with 1 row numbers");
+	push = good;
+	push.floor = 1; /* 64 apart */
+	expect_push_refused(push, DG_PROTO, "they may lie 64 apart");
+	push.floor = 0;
+	expect_push_refused(push, DG_PROTO, "they may lie 64 apart");
+	push.floor = 66;
+	expect_push_refused(push, DG_PROTO, "they may lie 64 apart");
+	push.number = 0;
+	push.floor = 1;
+	expect_push_refused(push, DG_PROTO, "number 0");
+	push.number = push.floor = UINT64_MAX - 63;
+	expect_push_refused(push, DG_PROTO, "number 18446744073709551552");
+}
+
+static dg_status decode_session(const void *body, size_t n)
+{
+	struct dgi_session_end out;
+
+	return dgi_session_end_decode(body, n, &out, NULL);
+}
+
+static void the_end_of_a_session_comes_back_whole(void **state)
+{
+	struct dgi_session_end end = { DGI_SESSION_EXPIRE, { { 9, 8 } } }, back;
+	uint8_t body[DGI_SESSION_BYTES];
+	dg_error err = { 0 };
+
+	(void)state;
+	dgi_session_end_encode(&end, body);
+	assert_ok(dgi_session_end_decode(body, sizeof body, &back, &err), &err);
+	assert_int_equal(back.operation, DGI_SESSION_EXPIRE);
+	assert_memory_equal(&back.session_uuid, &end.session_uuid, 16);
+	expect_only_whole(decode_session, body, sizeof body);
+	end.operation = 3;
+	dgi_session_end_encode(&end, body);
+	assert_fails(dgi_session_end_decode(body, sizeof body, &back, &err), DG_UNSUPPORTED, &err,
+		     "unknown operation 3");
 }
 
 static dg_status decode_pushed(const void *body, size_t n)
@@ -320,7 +454,7 @@ static dg_status decode_pulled(const void *body, size_t n)
 static void answers_about_rows_come_back_whole(void **state)
 {
 	struct dgi_pulled pulled = { .row_bytes = 5, .n = 4, .log_number = 99 }, pulled_back;
-	struct dgi_pushed pushed = { 8, 7 }, pushed_back;
+	struct dgi_pushed pushed = { 8, true }, pushed_back;
 	uint8_t body[DGI_PREFIX_BYTES + 20] = { 0 };
 	dg_error err = { 0 };
 
@@ -334,7 +468,7 @@ static void answers_about_rows_come_back_whole(void **state)
 	dgi_pushed_encode(&pushed, body);
 	assert_ok(dgi_pushed_decode(body, DGI_PUSHED_BYTES, &pushed_back, &err), &err);
 	assert_int_equal(pushed_back.log_number, 8);
-	assert_int_equal(pushed_back.durable, 7);
+	assert_true(pushed_back.repeat);
 	expect_only_whole(decode_pushed, body, DGI_PUSHED_BYTES);
 }
 
@@ -344,7 +478,7 @@ static void each_type_has_smallest_and_largest_bodies(void **state)
 		uint16_t type, flags;
 		uint64_t least, most;
 	} sizes[] = {
-		{ DGI_HELLO, 0, 64, 64 },
+		{ DGI_HELLO, 0, 128, 128 },
 		{ DGI_HELLO, 1, 128, 128 },
 		{ DGI_PING, 0, 0, 0 },
 		{ DGI_PING, 1, 128, 128 },
@@ -354,12 +488,14 @@ static void each_type_has_smallest_and_largest_bodies(void **state)
 		{ DGI_PULL, 1, 64, 64 << 20 },
 		{ DGI_PUSH, 0, 64, 64 << 20 },
 		{ DGI_PUSH, 1, 16, 16 },
+		{ DGI_SESSION, 0, 32, 32 },
+		{ DGI_SESSION, 1, 0, 0 },
 	};
-	struct dgi_frame frame = { .type = 6 };
+	struct dgi_frame frame = { .type = 7 };
 	dg_error err = { 0 };
 
 	(void)state;
-	assert_fails(dgi_message_check(&frame, &err), DG_UNSUPPORTED, &err, "type 6: unknown");
+	assert_fails(dgi_message_check(&frame, &err), DG_UNSUPPORTED, &err, "type 7: unknown");
 	frame.type = 0;
 	assert_int_equal(dgi_message_check(&frame, &err), DG_UNSUPPORTED);
 	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -408,6 +544,9 @@ int main(void)
 		cmocka_unit_test(a_pull_comes_back_whole),
 		cmocka_unit_test(a_push_comes_back_whole_with_its_rows_aligned),
 		cmocka_unit_test(rows_of_a_request_have_a_largest_number),
+		cmocka_unit_test(every_kind_of_push_comes_back_whole),
+		cmocka_unit_test(a_push_that_contradicts_itself_is_refused),
+		cmocka_unit_test(the_end_of_a_session_comes_back_whole),
 		cmocka_unit_test(answers_about_rows_come_back_whole),
 		cmocka_unit_test(each_type_has_smallest_and_largest_bodies),
 		cmocka_unit_test(an_error_comes_back_with_its_text),

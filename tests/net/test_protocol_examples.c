@@ -98,6 +98,7 @@ static void expect_uuid(const dg_uuid *uuid, const char *wanted)
 }
 
 #define CLUSTER "9d2f7c1e-58b4-4e0a-8c3d-6b1f0a7e5d42"
+#define SESSION "6ba7b810-9dad-41d1-80b4-00c04fd430c8"
 #define STORE "3f2504e0-4f89-41d3-9a0c-0305e82c3301"
 
 static void hands_are_shaken(void **state)
@@ -114,6 +115,9 @@ static void hands_are_shaken(void **state)
 	assert_int_equal(hello.part, 1);
 	expect_uuid(&hello.cluster_uuid, CLUSTER);
 	assert_true(dgi_uuid_is_zero(&hello.store_uuid));
+	expect_uuid(&hello.session_uuid, SESSION);
+	assert_int_equal(hello.incarnation, 0);
+	assert_int_equal(hello.durable, 0);
 
 	e = reply("hello-reply", DGI_HELLO, 1, DG_OK);
 	assert_ok(dgi_welcome_decode(e->body, e->n, &welcome, &err), &err);
@@ -126,6 +130,9 @@ static void hands_are_shaken(void **state)
 	assert_int_equal(welcome.pid, 4711);
 	assert_int_equal(welcome.body_bytes_max, DGI_FRAME_BODY_BYTES_MAX);
 	assert_int_equal(welcome.rows_max, DGI_ROWS_MAX);
+	assert_int_equal(welcome.log_number, 40);
+	assert_int_equal(e->frame.durable, 40);
+	assert_int_equal(e->frame.credits, 16 << 20);
 }
 
 static void the_tensors_are_described(void **state)
@@ -155,8 +162,8 @@ static void the_tensors_are_described(void **state)
 
 static void rows_are_pulled(void **state)
 {
-	const struct example *e = request("pull", DGI_PULL, 3);
-	const float wanted[] = { 1, 2, 3, 4 };
+	const struct example *e = request("pull", DGI_PULL, 4);
+	const float wanted[] = { 0.5F, -1, 3, 4 };
 	struct dgi_pull pull;
 	struct dgi_pulled pulled;
 	dg_error err = { 0 };
@@ -167,16 +174,18 @@ static void rows_are_pulled(void **state)
 	assert_int_equal(pull.n, 2);
 	assert_int_equal(pull.rows[0], 107);
 	assert_int_equal(pull.rows[1], 100);
-	e = reply("pull-reply", DGI_PULL, 3, DG_OK);
+	assert_int_equal(pull.after, 1);
+	e = reply("pull-reply", DGI_PULL, 4, DG_OK);
 	assert_ok(dgi_pulled_decode(e->body, e->n, &pulled, &err), &err);
 	assert_int_equal(pulled.row_bytes, 8);
 	assert_int_equal(pulled.log_number, 41);
+	assert_int_equal(e->frame.durable, 40);
 	assert_memory_equal(e->body + DGI_PREFIX_BYTES, wanted, sizeof wanted);
 }
 
 static void a_row_is_pushed(void **state)
 {
-	const struct example *e = request("push", DGI_PUSH, 4);
+	const struct example *e = request("push", DGI_PUSH, 3);
 	const float wanted[] = { 0.5F, -1 };
 	struct dgi_push push;
 	struct dgi_pushed pushed;
@@ -186,13 +195,60 @@ static void a_row_is_pushed(void **state)
 	assert_ok(dgi_push_decode(e->body, e->n, &push, &err), &err);
 	assert_int_equal(push.tensor, 3);
 	assert_int_equal(push.operation, DGI_PUSH_ASSIGN);
+	assert_int_equal(push.flags, 0);
+	assert_int_equal(push.number, 1);
+	assert_int_equal(push.previous, 0);
+	assert_int_equal(push.floor, 1);
 	assert_int_equal(push.n, 1);
 	assert_int_equal(push.rows[0], 107);
 	assert_memory_equal(push.data, wanted, sizeof wanted);
-	e = reply("push-reply", DGI_PUSH, 4, DG_OK);
+	e = reply("push-reply", DGI_PUSH, 3, DG_OK);
 	assert_ok(dgi_pushed_decode(e->body, e->n, &pushed, &err), &err);
-	assert_int_equal(pushed.log_number, 42);
-	assert_int_equal(pushed.durable, 42);
+	assert_int_equal(pushed.log_number, 41);
+	assert_false(pushed.repeat);
+	assert_int_equal(e->frame.durable, 41);
+}
+
+static void a_run_is_filled_and_a_rule_is_applied(void **state)
+{
+	const struct example *e = request("fill", DGI_PUSH, 7);
+	const float zeros[] = { 0, 0 }, gradient[] = { 0.25F, 0.75F };
+	struct dgi_push push;
+	dg_error err = { 0 };
+
+	(void)state;
+	assert_ok(dgi_push_decode(e->body, e->n, &push, &err), &err);
+	assert_int_equal(push.operation, DGI_PUSH_MULTIPLY);
+	assert_int_equal(push.flags, DGI_PUSH_FILL);
+	assert_int_equal(push.number, 2);
+	assert_int_equal(push.previous, 1);
+	assert_int_equal(push.floor, 2);
+	assert_int_equal(push.rows[0], 150);
+	assert_int_equal(push.rows[1], 50);
+	assert_memory_equal(push.data, zeros, sizeof zeros);
+	e = request("step", DGI_PUSH, 8);
+	assert_ok(dgi_push_decode(e->body, e->n, &push, &err), &err);
+	assert_int_equal(push.operation, DGI_PUSH_STEP);
+	assert_int_equal(push.rule, 1);
+	assert_int_equal(push.parameters_bytes, 4);
+	assert_int_equal(push.number, 3);
+	assert_int_equal(push.previous, 2);
+	assert_int_equal(push.floor, 2);
+	assert_memory_equal(push.parameters, &(float){ 0.5F }, 4);
+	assert_memory_equal(push.data, gradient, sizeof gradient);
+}
+
+static void a_session_is_closed(void **state)
+{
+	const struct example *e = request("session", DGI_SESSION, 9);
+	struct dgi_session_end end;
+	dg_error err = { 0 };
+
+	(void)state;
+	assert_ok(dgi_session_end_decode(e->body, e->n, &end, &err), &err);
+	assert_int_equal(end.operation, DGI_SESSION_CLOSE);
+	expect_uuid(&end.session_uuid, SESSION);
+	assert_int_equal(reply("session-reply", DGI_SESSION, 9, DG_OK)->n, 0);
 }
 
 static void errors_say_what_is_wrong(void **state)
@@ -238,6 +294,8 @@ int main(void)
 		cmocka_unit_test(the_tensors_are_described),
 		cmocka_unit_test(rows_are_pulled),
 		cmocka_unit_test(a_row_is_pushed),
+		cmocka_unit_test(a_run_is_filled_and_a_rule_is_applied),
+		cmocka_unit_test(a_session_is_closed),
 		cmocka_unit_test(errors_say_what_is_wrong),
 	};
 

@@ -173,7 +173,7 @@ static bool answer_push(struct fake_server *s, int fd, const struct request *r)
 	for (size_t i = 0; i < push.n; i++)
 		memcpy(s->data + (size_t)(push.rows[i] - start_of(s)) * row_bytes,
 		       (const char *)push.data + i * row_bytes, row_bytes);
-	dgi_pushed_encode(&(struct dgi_pushed){ .log_number = 1, .durable = 1 }, body);
+	dgi_pushed_encode(&(struct dgi_pushed){ .log_number = 1 }, body);
 	return answer(fd, r, DG_OK, body, sizeof body);
 }
 

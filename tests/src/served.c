@@ -105,7 +105,7 @@ dg_status peer_pull(struct peer *peer, uint32_t tensor, const dg_id *rows, size_
 	struct dgi_pulled pulled;
 	dg_status st;
 
-	dgi_pull_encode(tensor, n, prefix);
+	dgi_pull_encode(&(struct dgi_pull){ .tensor = tensor, .n = n }, prefix);
 	st = dgi_call(&peer->conn, dgi_request(DGI_PULL, ++peer->last_id, soon()), &body, soon(),
 		      &reply, &peer->broken, err);
 	if (st)
@@ -127,7 +127,7 @@ static void push_body(uint32_t tensor, const dg_id *rows, size_t n, const void *
 	dgi_push_encode(&push, prefix);
 	lent[0] = (struct iovec){ (void *)(uintptr_t)rows, n * sizeof *rows };
 	lent[1] = (struct iovec){ (void *)(uintptr_t)zeros,
-				  dgi_push_data_at(n) - DGI_PREFIX_BYTES - n * sizeof *rows };
+				  dgi_push_data_at(n, 0) - DGI_PREFIX_BYTES - n * sizeof *rows };
 	lent[2] = (struct iovec){ (void *)(uintptr_t)data, n * row_bytes };
 }
 
@@ -170,7 +170,7 @@ void peer_queue_pull(struct peer *peer, const dg_id *rows, size_t n)
 	struct dgi_body body = { prefix, sizeof prefix, NULL, 0, 0, &lent, 1 };
 	dg_error err = { 0 };
 
-	dgi_pull_encode(FEAT, n, prefix);
+	dgi_pull_encode(&(struct dgi_pull){ .tensor = FEAT, .n = n }, prefix);
 	assert_ok(dgi_conn_send(&peer->conn, dgi_request(DGI_PULL, ++peer->last_id, soon()), &body,
 				&err),
 		  &err);
