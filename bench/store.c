@@ -101,7 +101,7 @@ void bench_store_heat(struct dgi_volume *volume)
 		int64_t left = info->n_rows - first;
 		const dg_id run[2] = { first, left < HEAT_ROWS ? left : HEAT_ROWS };
 		struct dgi_write write = { .tensor = BENCH_TENSOR,
-					   .op = DGI_OP_ADD,
+					   .op = DG_OP_ADD,
 					   .fill = true,
 					   .rows = run,
 					   .n = 2,

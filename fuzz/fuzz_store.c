@@ -111,8 +111,8 @@ static void live(void)
 	const struct dgi_volume_options options = { .writable = true };
 	struct dgi_write writes[] = {
 		{ .tensor = 1, .rows = rows, .n = 4, .data = data, .session = uuid, .number = 1 },
-		{ .tensor = 2, .op = DGI_OP_ADD, .fill = true, .rows = rows, .n = 2, .data = data },
-		{ .tensor = 3, .op = DGI_OP_MAX, .rows = rows, .n = 4, .data = data },
+		{ .tensor = 2, .op = DG_OP_ADD, .fill = true, .rows = rows, .n = 2, .data = data },
+		{ .tensor = 3, .op = DG_OP_MAX, .rows = rows, .n = 4, .data = data },
 	};
 	struct dgi_volume *volume;
 

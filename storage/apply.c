@@ -79,7 +79,7 @@ dg_status dgi_applying_begin(struct dgi_applying *a, const struct dgi_catalogue 
 		a->infos[i] = &catalogue->infos[a->members[i]];
 	if (is_step)
 		st = find_rule(a, rules, n_rules, err);
-	if (!st && (is_step || entry->op != DGI_OP_ASSIGN))
+	if (!st && (is_step || entry->op != DG_OP_ASSIGN))
 		st = take_scratch(a, err);
 	return st;
 }
@@ -120,11 +120,11 @@ void dgi_applying_row(struct dgi_applying *a, const struct dgi_place *places,
 		      const uint8_t *operand)
 {
 	const dg_tensor_info *info = a->infos[0];
-	const enum dgi_op op = (enum dgi_op)a->entry->op;
+	const dg_operation op = (dg_operation)a->entry->op;
 
 	if (a->rule) {
 		step_row(a, places, operand);
-	} else if (op == DGI_OP_ASSIGN) {
+	} else if (op == DG_OP_ASSIGN) {
 		put(a, places, operand, info->row_bytes);
 	} else {
 		dgi_op_apply(op, info->dtype, info->row_bytes / dg_dtype_bytes(info->dtype),

@@ -29,7 +29,7 @@ struct dgi_session_mark {
 
 struct dgi_entry {
 	enum dgi_entry_kind kind;
-	uint16_t op; /* enum dgi_op; of a STEP its rule's number */
+	uint16_t op; /* dg_operation; of a STEP its rule's number */
 	uint32_t tensor;
 	uint32_t row_bytes;
 	uint64_t log_number;

@@ -7,7 +7,7 @@
 
 bool dgi_op_known(uint32_t op)
 {
-	return op >= DGI_OP_ASSIGN && op <= DGI_OP_MULTIPLY;
+	return op >= DG_OP_ASSIGN && op <= DG_OP_MULTIPLY;
 }
 
 static uint32_t bits_of_float(float value)
@@ -99,23 +99,23 @@ uint16_t dgi_bfloat_of_float(float value)
 	}
 
 #define KERNEL(name, stored, computed, load, store, sum, product, min, max) \
-	static void apply_##name(enum dgi_op op, size_t n, const void *old, const void *operand, \
+	static void apply_##name(dg_operation op, size_t n, const void *old, const void *operand, \
 				 void *out) \
 	{ \
 		switch (op) { \
-		case DGI_OP_ASSIGN: \
+		case DG_OP_ASSIGN: \
 			memmove(out, operand, n * sizeof(stored)); \
 			break; \
-		case DGI_OP_ADD: \
+		case DG_OP_ADD: \
 			LOOP(stored, computed, load, store, sum) \
 			break; \
-		case DGI_OP_MIN: \
+		case DG_OP_MIN: \
 			LOOP(stored, computed, load, store, min) \
 			break; \
-		case DGI_OP_MAX: \
+		case DG_OP_MAX: \
 			LOOP(stored, computed, load, store, max) \
 			break; \
-		case DGI_OP_MULTIPLY: \
+		case DG_OP_MULTIPLY: \
 			LOOP(stored, computed, load, store, product) \
 			break; \
 		} \
@@ -140,7 +140,7 @@ FLOAT_KERNEL(bfloat16, uint16_t, float, dgi_float_of_bfloat, dgi_bfloat_of_float
 FLOAT_KERNEL(float32, float, float, (float), (float))
 FLOAT_KERNEL(float64, double, double, (double), (double))
 
-void dgi_op_apply(enum dgi_op op, dg_dtype dtype, size_t n, const void *old, const void *operand,
+void dgi_op_apply(dg_operation op, dg_dtype dtype, size_t n, const void *old, const void *operand,
 		  void *out)
 {
 	DGI_ASSERT(dgi_op_known((uint32_t)op));

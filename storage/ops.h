@@ -12,21 +12,12 @@
 
 #include <stdbool.h>
 
-/* Numbers stand in journal records and on the wire: never reused. */
-enum dgi_op {
-	DGI_OP_ASSIGN = 1,
-	DGI_OP_ADD = 2,
-	DGI_OP_MIN = 3,
-	DGI_OP_MAX = 4,
-	DGI_OP_MULTIPLY = 5,
-};
-
 bool dgi_op_known(uint32_t op);
 
 /*
  * out[i] = old[i] op operand[i] for @n elements of @dtype. @out may be @old; none need be aligned.
  */
-void dgi_op_apply(enum dgi_op op, dg_dtype dtype, size_t n, const void *old, const void *operand,
+void dgi_op_apply(dg_operation op, dg_dtype dtype, size_t n, const void *old, const void *operand,
 		  void *out);
 
 /* IEEE 754 half precision and bfloat16, exact to float32; back with rounding to nearest even. */

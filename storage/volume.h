@@ -77,7 +77,7 @@ dg_status dgi_volume_gather(struct dgi_volume *volume, uint32_t tensor, const dg
  */
 struct dgi_write {
 	uint32_t tensor;
-	enum dgi_op op; /* 0: assign */
+	dg_operation op; /* 0: assign */
 	/* A step by this rule, for the first tensor of a row group; 0: none. @op and @fill are 0. */
 	uint16_t rule;
 	const void *parameters;

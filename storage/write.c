@@ -91,7 +91,7 @@ static dg_status check_push(struct push *p, dg_error *err)
 		.kind = w->rule	  ? DGI_ENTRY_STEP
 			: w->fill ? DGI_ENTRY_FILL
 				  : DGI_ENTRY_ROWS,
-		.op = w->rule ? w->rule : (uint16_t)(w->op ? w->op : DGI_OP_ASSIGN),
+		.op = w->rule ? w->rule : (uint16_t)(w->op ? w->op : DG_OP_ASSIGN),
 		.tensor = w->tensor,
 		.row_bytes = p->rows->cut.row_bytes,
 		.n = w->fill ? 1 : w->n,

@@ -84,6 +84,19 @@ typedef enum dg_durability {
 	DG_DURABLE_MEMORY = 2,	 /* once applied; initialised anew at restart */
 } dg_durability;
 
+/*
+ * What a push does to a row, element by element, from the old element and the operand (docs/format.md,
+ * section 12, says how each dtype is computed). Numbers are stored on disk and sent on the wire:
+ * never reused.
+ */
+typedef enum dg_operation {
+	DG_OP_ASSIGN = 1,
+	DG_OP_ADD = 2,
+	DG_OP_MIN = 3,
+	DG_OP_MAX = 4,
+	DG_OP_MULTIPLY = 5,
+} dg_operation;
+
 /* What a tensor is. Its full key, "node~_N~feat", is made by dg_book_tensor_key(). */
 typedef struct dg_tensor_info {
 	uint32_t id;			  /* the same in every partition, never reused */

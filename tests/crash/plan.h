@@ -19,7 +19,7 @@
 #define PLAN_ROWS_MAX 256
 #define PLAN_BYTES_MAX 65536 /* of one push's data */
 
-/* Numbered as enum dgi_op. */
+/* Numbered as dg_operation. */
 enum plan_op {
 	PLAN_ASSIGN = 1,
 	PLAN_ADD = 2,

@@ -277,7 +277,7 @@ static void add_item(struct workload *w, struct group *group, enum item_kind kin
 	group->n++;
 	group->writes[group->n - 1] = (struct dgi_write){
 		.tensor = w->plan->tensors[push->tensor].id,
-		.op = (enum dgi_op)push->op,
+		.op = (dg_operation)push->op,
 		.rows = push->fill ? group->runs[group->n - 1] : push->rows,
 		.n = push->fill ? 2 : push->n,
 		.fill = push->fill,

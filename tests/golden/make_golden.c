@@ -341,7 +341,7 @@ struct batch {
 static struct batch batch;
 
 /* Adds a push of values made from @seed; a session of 0 is none. */
-static void add(enum tensor tensor, enum dgi_op op, bool fill, const dg_id *rows, size_t n,
+static void add(enum tensor tensor, dg_operation op, bool fill, const dg_id *rows, size_t n,
 		uint8_t session, uint64_t push_number, uint64_t seed)
 {
 	struct dgi_write *write = &batch.writes[batch.n];
@@ -386,7 +386,7 @@ static void add_everything(enum tensor tensor, uint64_t seed)
 
 	/* Not in the same order for all, so that none hides what another did. */
 	for (unsigned i = 0; i < 5; i++) {
-		enum dgi_op op = 1 + (tensor + i) % 5;
+		dg_operation op = 1 + (tensor + i) % 5;
 
 		add(tensor, op, false, rows + (int)op % 3, 4, 0, 0, seed + op);
 		add(tensor, op, true, run, 2, 0, 0, seed + 10 + op);
@@ -398,10 +398,10 @@ static void add_everything(enum tensor tensor, uint64_t seed)
 static void add_edges(enum tensor tensor, const uint16_t first[8], const uint16_t second[8])
 {
 	static const dg_id rows[] = { 1, 2, 4, 5 };
-	static const enum dgi_op ops[] = { DGI_OP_MIN, DGI_OP_MAX, DGI_OP_ADD, DGI_OP_MULTIPLY };
+	static const dg_operation ops[] = { DG_OP_MIN, DG_OP_MAX, DG_OP_ADD, DG_OP_MULTIPLY };
 
 	for (size_t i = 0; i < 4; i++) {
-		add(tensor, DGI_OP_ASSIGN, false, &rows[i], 1, 0, 0, 0);
+		add(tensor, DG_OP_ASSIGN, false, &rows[i], 1, 0, 0, 0);
 		memcpy(batch.data[batch.n - 1], first, 16);
 		add(tensor, ops[i], false, &rows[i], 1, 0, 0, 0);
 		memcpy(batch.data[batch.n - 1], second, 16);
@@ -429,7 +429,7 @@ static void add_nan(void)
 	static const dg_id row = 19;
 	const float values[3] = { __builtin_nanf("5"), -0.0F, __builtin_inff() };
 
-	add(FEAT, DGI_OP_ASSIGN, false, &row, 1, 0, 0, 0);
+	add(FEAT, DG_OP_ASSIGN, false, &row, 1, 0, 0, 0);
 	memcpy(batch.data[batch.n - 1], values, sizeof values);
 }
 
@@ -442,15 +442,15 @@ static void live_once(const char *path)
 	struct dgi_volume *volume = open_store(path, true);
 	dg_error err = { 0 };
 
-	add(EMB, DGI_OP_ADD, false, many, 32, 1, 1, 100);
-	add(EMB_SUM, DGI_OP_MAX, false, many, 20, 1, 3, 101);
-	add(FEAT, DGI_OP_ASSIGN, false, many, 5, 2, 1, 102);
+	add(EMB, DG_OP_ADD, false, many, 32, 1, 1, 100);
+	add(EMB_SUM, DG_OP_MAX, false, many, 20, 1, 3, 101);
+	add(FEAT, DG_OP_ASSIGN, false, many, 5, 2, 1, 102);
 	push_all(volume, 0);
 	must(dgi_volume_checkpoint(volume, CHECKPOINT_MS, &err), &err);
-	add(EMB, DGI_OP_ADD, false, many, 32, 1, 2, 103);
-	add(EMB_SUM, DGI_OP_MULTIPLY, false, many, 20, 1, 1, 0); /* a repeat */
-	add(FEAT, DGI_OP_ADD, false, many, 20, 2, 3, 104);
-	add(I32, DGI_OP_ADD, false, many, 20, 0, 0, 105);
+	add(EMB, DG_OP_ADD, false, many, 32, 1, 2, 103);
+	add(EMB_SUM, DG_OP_MULTIPLY, false, many, 20, 1, 1, 0); /* a repeat */
+	add(FEAT, DG_OP_ADD, false, many, 20, 2, 3, 104);
+	add(I32, DG_OP_ADD, false, many, 20, 0, 0, 105);
 	push_all(volume, 1);
 	_exit(0);
 }
@@ -460,14 +460,14 @@ static void live_again(const char *path)
 {
 	struct dgi_volume *volume = open_store(path, true);
 
-	add(FEAT, DGI_OP_ADD, false, many, 20, 2, 3, 0); /* a repeat, which counts once */
+	add(FEAT, DG_OP_ADD, false, many, 20, 2, 3, 0); /* a repeat, which counts once */
 	for (enum tensor tensor = FEAT; tensor <= DOUBLE; tensor++)
 		add_everything(tensor, 200 + 20 * (uint64_t)tensor);
 	add_all_edges();
-	add(SCRATCH, DGI_OP_ASSIGN, false, many, 4, 0, 0, 300);
-	add(SCORE, DGI_OP_ADD, false, many, 20, 3, 1, 301);
-	add(EMB, DGI_OP_MIN, false, many, 3, 1, 67, 302);
-	add(FLAG, DGI_OP_ASSIGN, false, many, 1, 1, 66, 303);
+	add(SCRATCH, DG_OP_ASSIGN, false, many, 4, 0, 0, 300);
+	add(SCORE, DG_OP_ADD, false, many, 20, 3, 1, 301);
+	add(EMB, DG_OP_MIN, false, many, 3, 1, 67, 302);
+	add(FLAG, DG_OP_ASSIGN, false, many, 1, 1, 66, 303);
 	add_nan();
 	push_all(volume, 1);
 	_exit(0);
@@ -556,8 +556,8 @@ static void make_closed(const char *path)
 
 	make_store(path, 1, FLAG);
 	volume = open_store(path, true);
-	add(FEAT, DGI_OP_MULTIPLY, false, many, 12, 5, 1, 400);
-	add(FLAG, DGI_OP_ADD, false, many, 12, 5, 2, 401);
+	add(FEAT, DG_OP_MULTIPLY, false, many, 12, 5, 1, 400);
+	add(FLAG, DG_OP_ADD, false, many, 12, 5, 2, 401);
 	push_all(volume, 0);
 	dgi_volume_close(volume);
 }

@@ -150,7 +150,7 @@ static int64_t scalar(struct dgi_volume *volume, uint32_t tensor, dg_id row)
 }
 
 /* Of a wide row the other words are 0. */
-static void push_scalar(struct dgi_volume *volume, uint32_t tensor, dg_id row, enum dgi_op op,
+static void push_scalar(struct dgi_volume *volume, uint32_t tensor, dg_id row, dg_operation op,
 			int64_t value)
 {
 	const int64_t words[WORDS] = { value };
@@ -170,19 +170,19 @@ static void repeated_rows_count_each_but_the_last_assignment_wins(void **state)
 	const int64_t values[] = { 1, 10, 7, 100 };
 	struct dgi_write write = { .tensor = LAZY, .rows = rows, .n = 4, .data = values };
 
-	write.op = DGI_OP_ADD;
+	write.op = DG_OP_ADD;
 	push(volume, &write);
 	push(volume, &write);
 	assert_int_equal(scalar(volume, LAZY, 3), 222);
 	assert_int_equal(scalar(volume, LAZY, 5), 14);
-	write.op = DGI_OP_ASSIGN;
+	write.op = DG_OP_ASSIGN;
 	push(volume, &write);
 	assert_int_equal(scalar(volume, LAZY, 3), 100);
-	write.op = DGI_OP_MULTIPLY;
+	write.op = DG_OP_MULTIPLY;
 	push(volume, &write);
 	assert_int_equal(scalar(volume, LAZY, 3), 100000);
-	push_scalar(volume, LAZY, 3, DGI_OP_MIN, -1);
-	push_scalar(volume, LAZY, 5, DGI_OP_MAX, 1000);
+	push_scalar(volume, LAZY, 3, DG_OP_MIN, -1);
+	push_scalar(volume, LAZY, 5, DG_OP_MAX, 1000);
 	assert_int_equal(scalar(volume, LAZY, 3), -1);
 	assert_int_equal(scalar(volume, LAZY, 5), 1000);
 	dgi_volume_close(volume);
@@ -222,7 +222,7 @@ static void add_once(struct dgi_volume *volume, uint8_t who, uint64_t number, bo
 	const dg_id row = who;
 	const int64_t one = 1;
 	struct dgi_write write = { .tensor = LAZY,
-				   .op = DGI_OP_ADD,
+				   .op = DG_OP_ADD,
 				   .rows = &row,
 				   .n = 1,
 				   .data = &one,
@@ -255,7 +255,7 @@ static void push_three_and_one(const struct place *p)
 	add_once(volume, 7, 3, false);
 	add_once(volume, 7, 2, false);
 	add_once(volume, 8, 1, false);
-	push_scalar(volume, TABLE, 1, DGI_OP_ASSIGN,
+	push_scalar(volume, TABLE, 1, DG_OP_ASSIGN,
 		    5); /* waits for the disk: so do those before */
 }
 
@@ -308,7 +308,7 @@ static void push_a_little(const struct place *p)
 	struct dgi_volume *volume = open_writable(p);
 
 	for (int64_t i = 0; i < 50; i++)
-		push_scalar(volume, TABLE, i * 39, DGI_OP_ASSIGN, i + 1);
+		push_scalar(volume, TABLE, i * 39, DG_OP_ASSIGN, i + 1);
 }
 
 static void offline_readers_see_the_journal_unless_told_not_to(void **state)
@@ -338,10 +338,10 @@ static void push_around_a_checkpoint(const struct place *p)
 	dg_error err = { 0 };
 
 	for (int64_t i = 0; i < 10; i++)
-		push_scalar(volume, TABLE, i, DGI_OP_ASSIGN, i + 1);
+		push_scalar(volume, TABLE, i, DG_OP_ASSIGN, i + 1);
 	assert_ok(dgi_volume_checkpoint(volume, 60000, &err), &err);
 	for (int64_t i = 0; i < 3; i++)
-		push_scalar(volume, TABLE, i, DGI_OP_ASSIGN, -i - 1);
+		push_scalar(volume, TABLE, i, DG_OP_ASSIGN, -i - 1);
 }
 
 static void only_what_no_checkpoint_has_folded_is_left_out(void **state)
@@ -394,7 +394,7 @@ static void a_clean_stop_leaves_nothing_to_replay(void **state)
 	struct dgi_volume *volume = open_writable(*state);
 	dg_store_info info;
 
-	push_scalar(volume, TABLE, 5, DGI_OP_ASSIGN, 6);
+	push_scalar(volume, TABLE, 5, DG_OP_ASSIGN, 6);
 	dgi_volume_close(volume);
 	volume = open_store(*state, &(struct dgi_volume_options){ .without_journal = true });
 	assert_int_equal(scalar(volume, TABLE, 5), 6);
@@ -411,9 +411,9 @@ struct mirror {
 
 static void random_push(struct dgi_volume *volume, struct mirror *mirror, struct dgi_rng *rng)
 {
-	static const enum dgi_op ops[] = { DGI_OP_ASSIGN, DGI_OP_ADD, DGI_OP_MULTIPLY, DGI_OP_MIN,
-					   DGI_OP_MAX };
-	enum dgi_op op = ops[dgi_rng_below(rng, 5)];
+	static const dg_operation ops[] = { DG_OP_ASSIGN, DG_OP_ADD, DG_OP_MULTIPLY, DG_OP_MIN,
+					   DG_OP_MAX };
+	dg_operation op = ops[dgi_rng_below(rng, 5)];
 	size_t n = 1 + dgi_rng_below(rng, 40);
 	dg_id rows[40];
 	int64_t data[40][WORDS];
@@ -489,8 +489,8 @@ static void an_interval_tensor_is_soon_on_disk_and_a_memory_tensor_never(void **
 	volume = open_writable(*state);
 	assert_int_equal(scalar(volume, LAZY, 11), 12);
 	assert_int_equal(scalar(volume, VOLATILE, 11), 0);
-	push_scalar(volume, VOLATILE, 11, DGI_OP_ASSIGN, 13);
-	push_scalar(volume, TABLE, 11, DGI_OP_ASSIGN, 13);
+	push_scalar(volume, VOLATILE, 11, DG_OP_ASSIGN, 13);
+	push_scalar(volume, TABLE, 11, DG_OP_ASSIGN, 13);
 	dgi_volume_close(volume); /* with a checkpoint, which leaves the memory tensor out */
 	volume = open_store(*state, NULL);
 	assert_int_equal(scalar(volume, TABLE, 11), 13);
@@ -573,7 +573,7 @@ static void step_until_killed(const struct place *p)
 	struct dgi_rng rng = dgi_rng_of(8, 0);
 	const dg_id row = 5;
 	const float value = 1;
-	struct dgi_write write = { .tensor = SUM, .op = DGI_OP_ADD, .rows = &row, .n = 1 };
+	struct dgi_write write = { .tensor = SUM, .op = DG_OP_ADD, .rows = &row, .n = 1 };
 
 	write.data = &value;
 	for (int i = 0; i < 300; i++)
@@ -657,7 +657,7 @@ static void pushes_to_more_chunks_than_the_budget_holds_go_on(void **state)
 	struct dgi_volume *volume = open_store(*state, &options);
 
 	for (dg_id row = 0; row < N_ROWS; row += 50)
-		push_scalar(volume, TABLE, row, DGI_OP_ASSIGN, row + 1);
+		push_scalar(volume, TABLE, row, DG_OP_ASSIGN, row + 1);
 	for (dg_id row = 0; row < N_ROWS; row += 50)
 		assert_int_equal(scalar(volume, TABLE, row), row + 1);
 	dgi_volume_close(volume);
@@ -679,7 +679,7 @@ static void a_push_that_the_budget_can_never_hold_is_refused_and_leaves_no_trace
 	assert_fails(write.status, DG_FULL, &write.error, "budget");
 	for (int i = 0; i < 8; i++)
 		assert_int_equal(scalar(volume, TABLE, rows[i]), 0);
-	push_scalar(volume, TABLE, 0, DGI_OP_ASSIGN, 1); /* a smaller one goes */
+	push_scalar(volume, TABLE, 0, DG_OP_ASSIGN, 1); /* a smaller one goes */
 	dgi_volume_close(volume);
 }
 

@@ -15,7 +15,7 @@ static struct dgi_entry push_of_three_rows(void)
 {
 	struct dgi_entry entry = {
 		.kind = DGI_ENTRY_ROWS,
-		.op = DGI_OP_ADD,
+		.op = DG_OP_ADD,
 		.tensor = 9,
 		.row_bytes = 8,
 		.log_number = 77,

@@ -192,7 +192,7 @@ static void add_is_as_described(const struct dgi_entry *entry, float (*rows)[2])
 	char text[DG_UUID_TEXT_BYTES];
 
 	assert_int_equal(entry->kind, DGI_ENTRY_ROWS);
-	assert_int_equal(entry->op, DGI_OP_ADD);
+	assert_int_equal(entry->op, DG_OP_ADD);
 	assert_int_equal(entry->log_number, 6);
 	assert_int_equal(entry->tensor, 3);
 	assert_int_equal(entry->n, 1);
@@ -201,19 +201,19 @@ static void add_is_as_described(const struct dgi_entry *entry, float (*rows)[2])
 	assert_string_equal(text, SESSION_ID);
 	assert_int_equal(entry->session.number, 4);
 	assert_int_equal(entry->session.window, 5);
-	dgi_op_apply(DGI_OP_ADD, DG_FLOAT32, 2, rows[1], entry->operands, rows[1]);
+	dgi_op_apply(DG_OP_ADD, DG_FLOAT32, 2, rows[1], entry->operands, rows[1]);
 }
 
 static void fill_is_as_described(const struct dgi_entry *entry, float (*rows)[2])
 {
 	assert_int_equal(entry->kind, DGI_ENTRY_FILL);
-	assert_int_equal(entry->op, DGI_OP_MULTIPLY);
+	assert_int_equal(entry->op, DG_OP_MULTIPLY);
 	assert_int_equal(entry->log_number, 7);
 	assert_int_equal(entry->first, 0);
 	assert_int_equal(entry->count, 3);
 	assert_true(dgi_uuid_is_zero(&entry->session.id));
 	for (size_t i = 0; i < 3; i++)
-		dgi_op_apply(DGI_OP_MULTIPLY, DG_FLOAT32, 2, rows[i], entry->operands, rows[i]);
+		dgi_op_apply(DG_OP_MULTIPLY, DG_FLOAT32, 2, rows[i], entry->operands, rows[i]);
 }
 
 static void the_block_and_its_entries_are_as_described(void **state)

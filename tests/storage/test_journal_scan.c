@@ -32,7 +32,7 @@ static size_t encode(size_t i, uint8_t *to)
 	static const float operands[300];
 	struct dgi_entry entry = {
 		.kind = DGI_ENTRY_ROWS,
-		.op = DGI_OP_ADD,
+		.op = DG_OP_ADD,
 		.tensor = 1,
 		.row_bytes = 4,
 		.log_number = i + 1,

@@ -12,14 +12,14 @@ static void integers_wrap_around(void **state)
 	int64_t wide = INT64_MAX, one = 1;
 
 	(void)state;
-	dgi_op_apply(DGI_OP_ADD, DG_INT8, 2, old, operand, old);
+	dgi_op_apply(DG_OP_ADD, DG_INT8, 2, old, operand, old);
 	assert_int_equal(old[0], -128);
 	assert_int_equal(old[1], 127);
-	dgi_op_apply(DGI_OP_ADD, DG_INT64, 1, &wide, &one, &wide);
+	dgi_op_apply(DG_OP_ADD, DG_INT64, 1, &wide, &one, &wide);
 	assert_true(wide == INT64_MIN);
 	wide = INT64_MIN;
 	one = -1;
-	dgi_op_apply(DGI_OP_MULTIPLY, DG_INT64, 1, &wide, &one, &wide);
+	dgi_op_apply(DG_OP_MULTIPLY, DG_INT64, 1, &wide, &one, &wide);
 	assert_true(wide == INT64_MIN);
 }
 
@@ -30,18 +30,18 @@ static void every_operation_on_every_integer_type(void **state)
 	int32_t a32 = -5, b32 = 6;
 
 	(void)state;
-	dgi_op_apply(DGI_OP_MIN, DG_INT16, 4, a16, b16, out);
+	dgi_op_apply(DG_OP_MIN, DG_INT16, 4, a16, b16, out);
 	assert_memory_equal(out, ((int16_t[]){ 3, -7, -3, 5 }), sizeof out);
-	dgi_op_apply(DGI_OP_MAX, DG_INT16, 4, a16, b16, out);
+	dgi_op_apply(DG_OP_MAX, DG_INT16, 4, a16, b16, out);
 	assert_memory_equal(out, ((int16_t[]){ 4, 2, 100, 5 }), sizeof out);
-	dgi_op_apply(DGI_OP_MULTIPLY, DG_INT16, 4, a16, b16, out);
+	dgi_op_apply(DG_OP_MULTIPLY, DG_INT16, 4, a16, b16, out);
 	assert_memory_equal(out, ((int16_t[]){ 12, -14, -300, 25 }), sizeof out);
-	dgi_op_apply(DGI_OP_ASSIGN, DG_INT16, 4, a16, b16, out);
+	dgi_op_apply(DG_OP_ASSIGN, DG_INT16, 4, a16, b16, out);
 	assert_memory_equal(out, b16, sizeof out);
-	dgi_op_apply(DGI_OP_ADD, DG_UINT8, 2, a8, b8, a8);
+	dgi_op_apply(DG_OP_ADD, DG_UINT8, 2, a8, b8, a8);
 	assert_int_equal(a8[0], 4);
 	assert_int_equal(a8[1], 10);
-	dgi_op_apply(DGI_OP_MULTIPLY, DG_INT32, 1, &a32, &b32, &a32);
+	dgi_op_apply(DG_OP_MULTIPLY, DG_INT32, 1, &a32, &b32, &a32);
 	assert_int_equal(a32, -30);
 }
 
@@ -50,9 +50,9 @@ static void bools_are_and_and_or(void **state)
 	uint8_t a[4] = { 0, 0, 1, 1 }, b[4] = { 0, 1, 0, 255 }, out[4];
 
 	(void)state;
-	dgi_op_apply(DGI_OP_ADD, DG_BOOL, 4, a, b, out);
+	dgi_op_apply(DG_OP_ADD, DG_BOOL, 4, a, b, out);
 	assert_memory_equal(out, ((uint8_t[]){ 0, 1, 1, 1 }), 4);
-	dgi_op_apply(DGI_OP_MULTIPLY, DG_BOOL, 4, a, b, out);
+	dgi_op_apply(DG_OP_MULTIPLY, DG_BOOL, 4, a, b, out);
 	assert_memory_equal(out, ((uint8_t[]){ 0, 0, 0, 1 }), 4);
 }
 
@@ -62,13 +62,13 @@ static void floats_add_and_carry_nan_through_min_and_max(void **state)
 	double c = 0.1, d = 0.2;
 
 	(void)state;
-	dgi_op_apply(DGI_OP_ADD, DG_FLOAT32, 3, a, b, out);
+	dgi_op_apply(DG_OP_ADD, DG_FLOAT32, 3, a, b, out);
 	assert_true(out[0] == 3.75F);
-	dgi_op_apply(DGI_OP_MIN, DG_FLOAT32, 3, a, b, out);
+	dgi_op_apply(DG_OP_MIN, DG_FLOAT32, 3, a, b, out);
 	assert_true(out[0] == 1.5F && isnan(out[1]) && isnan(out[2]));
-	dgi_op_apply(DGI_OP_MAX, DG_FLOAT32, 3, a, b, out);
+	dgi_op_apply(DG_OP_MAX, DG_FLOAT32, 3, a, b, out);
 	assert_true(out[0] == 2.25F && isnan(out[1]) && isnan(out[2]));
-	dgi_op_apply(DGI_OP_ADD, DG_FLOAT64, 1, &c, &d, &c);
+	dgi_op_apply(DG_OP_ADD, DG_FLOAT64, 1, &c, &d, &c);
 	assert_true(c == 0.1 + 0.2);
 }
 
@@ -112,7 +112,7 @@ static void rows_may_lie_anywhere_in_memory(void **state)
 	(void)state;
 	memcpy(room + 1, &one, sizeof one);
 	memcpy(room + 6, &one, sizeof one);
-	dgi_op_apply(DGI_OP_ADD, DG_FLOAT32, 1, room + 1, room + 6, room + 11);
+	dgi_op_apply(DG_OP_ADD, DG_FLOAT32, 1, room + 1, room + 6, room + 11);
 	memcpy(&sum, room + 11, sizeof sum);
 	assert_true(sum == 2);
 }
