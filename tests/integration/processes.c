@@ -17,28 +17,37 @@
 
 enum { WAIT_MS = 20000, ARGUMENTS_MAX = 16 };
 
-void process_start(struct process *process, const char *const *arguments)
+void process_start_program(struct process *process, const char *program,
+			   const char *const *arguments)
 {
-	const char *program = getenv("DISTGRAPH");
 	char *argv[ARGUMENTS_MAX] = { NULL };
-	int ends[2];
+	int out[2], in[2];
 
 	assert_non_null(program);
 	argv[0] = strdup(program);
 	for (size_t i = 0; arguments[i] && i + 2 < ARGUMENTS_MAX; i++)
 		argv[i + 1] = strdup(arguments[i]);
-	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(out, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(in, O_CLOEXEC), 0);
 	process->pid = fork();
 	assert_true(process->pid >= 0);
 	if (!process->pid) {
-		(void)dup2(ends[1], STDOUT_FILENO);
+		(void)dup2(in[0], STDIN_FILENO);
+		(void)dup2(out[1], STDOUT_FILENO);
 		(void)execv(program, argv);
 		_exit(127);
 	}
-	(void)close(ends[1]);
-	process->out = ends[0];
+	(void)close(in[0]);
+	(void)close(out[1]);
+	process->in = in[1];
+	process->out = out[0];
 	for (size_t i = 0; argv[i]; i++)
 		free(argv[i]);
+}
+
+void process_start(struct process *process, const char *const *arguments)
+{
+	process_start_program(process, getenv("DISTGRAPH"), arguments);
 }
 
 void process_read_line(const struct process *process, char *line, size_t size)
@@ -59,6 +68,18 @@ void process_read_line(const struct process *process, char *line, size_t size)
 	line[n] = '\0';
 }
 
+void process_write_line(const struct process *process, const char *line)
+{
+	assert_true(dprintf(process->in, "%s\n", line) > 0);
+}
+
+void process_close_input(struct process *process)
+{
+	if (process->in >= 0)
+		(void)close(process->in);
+	process->in = -1;
+}
+
 void process_signal(const struct process *process, int number)
 {
 	assert_int_equal(kill(process->pid, number), 0);
@@ -76,21 +97,28 @@ int process_wait(struct process *process)
 		}
 		dgi_sleep_ms(1);
 	}
+	process_close_input(process);
 	(void)close(process->out);
 	process->pid = 0;
 	return status;
 }
 
-void server_start(struct process *process, const char *cluster, uint32_t part)
+void server_start_at(struct process *process, const char *cluster, uint32_t part,
+		     const char *listen)
 {
 	char part_text[16], line[DG_PATH_BYTES_MAX], wanted[32];
 
 	(void)snprintf(part_text, sizeof part_text, "%" PRIu32, part);
-	process_start(process,
-		      (const char *const[]){ "serve", cluster, "--part", part_text, NULL });
+	process_start(process, (const char *const[]){ "serve", cluster, "--part", part_text,
+						      listen ? "--listen" : NULL, listen, NULL });
 	process_read_line(process, line, sizeof line);
 	(void)snprintf(wanted, sizeof wanted, "part %" PRIu32 " of ", part);
 	assert_non_null(strstr(line, wanted));
+}
+
+void server_start(struct process *process, const char *cluster, uint32_t part)
+{
+	server_start_at(process, cluster, part, NULL);
 }
 
 static char *write_ring(const char *dir, int64_t n_nodes)

@@ -8,18 +8,27 @@
 
 struct process {
 	pid_t pid; /* 0: not running */
+	int in;	   /* its stdin; -1 once closed */
 	int out;   /* what it prints on stdout */
 };
 
 /* Runs `distgraph <arguments…>`; ends the test where that fails. The list ends in NULL. */
 void process_start(struct process *process, const char *const *arguments);
+/* The same with another program. */
+void process_start_program(struct process *process, const char *program,
+			   const char *const *arguments);
 /* Reads a line that the process prints, at most 20 s; ends the test where none comes. */
 void process_read_line(const struct process *process, char *line, size_t size);
+void process_write_line(const struct process *process, const char *line);
+void process_close_input(struct process *process);
 void process_signal(const struct process *process, int number);
 /* Waits for the end, at most 20 s; returns the wait status. */
 int process_wait(struct process *process);
 
-/* Starts the server of @part and returns when it is ready. */
+/* Starts the server of @part, listening at @listen, and returns when it is ready. */
+void server_start_at(struct process *process, const char *cluster, uint32_t part,
+		     const char *listen);
+/* … at its default address. */
 void server_start(struct process *process, const char *cluster, uint32_t part);
 
 /*
