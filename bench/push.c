@@ -21,7 +21,7 @@
 #define ROW_BYTES 512
 #define PUSH_ROWS 1024
 #define GROUP_PUSHES 4
-#define GROUPS 8	   /* of one measurement */
+#define GROUPS 16	   /* of one measurement */
 #define GROUPS_IN_FLIGHT 2 /* a client sends the next before the last is acknowledged */
 #define CHECKPOINT_MS 60000
 #define JOURNAL_BYTES (UINT64_C(128) << 20) /* checkpoint between measurements from here on */

@@ -58,6 +58,7 @@ static size_t make_block(struct dgi_reader *r, uint8_t *at, uint64_t *number)
 	size_t first = dgi_read_u8(r);
 	size_t n = dgi_read_u16(r);
 	const uint8_t *bytes;
+	uint8_t header[DGI_RECORD_HEADER_BYTES];
 
 	if (n > r->left)
 		n = r->left;
@@ -75,7 +76,8 @@ static size_t make_block(struct dgi_reader *r, uint8_t *at, uint64_t *number)
 		first = n;
 	else if (!(flags & LATER))
 		first = 0;
-	dgi_block_seal(at, DGI_RECORD_HEADER_BYTES + n, &uuid, *number, bytes, n, 1, first);
+	dgi_block_seal(header, &uuid, *number, bytes, n, 1, first);
+	dgi_block_fill(at, DGI_RECORD_HEADER_BYTES + n, header, bytes, n);
 	return DGI_RECORD_HEADER_BYTES + n;
 }
 

@@ -41,7 +41,7 @@ struct dgi_key dgi_block_key(uint64_t number)
 	return (struct dgi_key){ .kind = DGI_KIND_BLOCK, .block = number };
 }
 
-void dgi_block_seal(uint8_t *value, size_t value_bytes, const dg_uuid *uuid, uint64_t number,
+void dgi_block_seal(uint8_t header[DGI_RECORD_HEADER_BYTES], const dg_uuid *uuid, uint64_t number,
 		    const void *payload, size_t n, uint64_t last_log, uint64_t first_entry)
 {
 	struct dgi_key key = dgi_block_key(number);
@@ -52,12 +52,19 @@ void dgi_block_seal(uint8_t *value, size_t value_bytes, const dg_uuid *uuid, uin
 		.log = last_log,
 		.count = first_entry,
 	};
+
+	dgi_record_seal(header, &record, uuid, &key, payload, n);
+}
+
+void dgi_block_fill(uint8_t *value, size_t value_bytes,
+		    const uint8_t header[DGI_RECORD_HEADER_BYTES], const void *payload, size_t n)
+{
 	uint8_t *to = value + DGI_RECORD_HEADER_BYTES;
 
 	DGI_ASSERT(n <= value_bytes - DGI_RECORD_HEADER_BYTES);
+	memcpy(value, header, DGI_RECORD_HEADER_BYTES);
 	memcpy(to, payload, n);
 	memset(to + n, 0, value_bytes - DGI_RECORD_HEADER_BYTES - n);
-	dgi_record_seal(value, &record, uuid, &key, to, n);
 }
 
 static dg_status check_first_entry(const struct dgi_record *record, uint64_t number, dg_error *err)

@@ -16,11 +16,14 @@ size_t dgi_block_room(uint32_t pages);
 struct dgi_key dgi_block_key(uint64_t number);
 
 /*
- * Fills the value of block @number: @n bytes of the stream at @payload, zeros behind them.
+ * Makes the header of block @number, whose payload are the @n bytes of the stream at @payload.
  * @last_log as in journal.h; @first_entry: where in the payload the first entry begins, @n for none.
  */
-void dgi_block_seal(uint8_t *value, size_t value_bytes, const dg_uuid *uuid, uint64_t number,
+void dgi_block_seal(uint8_t header[DGI_RECORD_HEADER_BYTES], const dg_uuid *uuid, uint64_t number,
 		    const void *payload, size_t n, uint64_t last_log, uint64_t first_entry);
+/* The value of a block: header, payload, zeros. */
+void dgi_block_fill(uint8_t *value, size_t value_bytes,
+		    const uint8_t header[DGI_RECORD_HEADER_BYTES], const void *payload, size_t n);
 
 /* Header alone, unverified. Fails with CORRUPT, VERSION. */
 dg_status dgi_block_header(const uint8_t *value, size_t value_bytes, uint64_t number,

@@ -70,12 +70,6 @@ static void list_remove(struct dgi_hot *hot, uint32_t slot)
 
 /* --- Staging --- */
 
-bool dgi_hot_is_writable(const struct dgi_hot *hot, size_t entry, uint32_t *slot)
-{
-	return dgi_table_is_hot(hot->table, entry, slot) &&
-	       !dgi_slots_note(hot->slots, *slot)->frozen;
-}
-
 dg_status dgi_hot_stage(struct dgi_hot *hot, const struct dgi_rows *rows, uint64_t chunk,
 			uint32_t *slot, dg_error *err)
 {
@@ -127,7 +121,7 @@ static void freeze(struct dgi_hot *hot, uint32_t slot, struct dgi_frozen *out)
 	struct dgi_slot_note *note = dgi_slots_note(hot->slots, slot);
 
 	list_remove(hot, slot);
-	note->frozen = true;
+	dgi_table_freeze(hot->table, note->entry);
 	*out = (struct dgi_frozen){ .entry = note->entry, .slot = slot };
 #ifdef DGI_HOT_GIVE_EARLY /* a test shows that the slot must wait for the table */
 	dgi_slots_give(hot->slots, slot);
@@ -148,7 +142,7 @@ static size_t freeze_group(struct dgi_hot *hot, struct dgi_frozen *out)
 	for (size_t m = c->rows[tensor].next_member; m != tensor; m = c->rows[m].next_member) {
 		uint32_t slot;
 
-		if (!dgi_hot_is_writable(hot, c->rows[m].first_entry + chunk, &slot))
+		if (!dgi_table_is_writable(hot->table, c->rows[m].first_entry + chunk, &slot))
 			continue;
 		/* As old as the first of them, so that the list stays in order if they thaw. */
 		dgi_slots_note(hot->slots, slot)->first_log = first_log;
@@ -204,6 +198,6 @@ void dgi_hot_thaw(struct dgi_hot *hot, const struct dgi_frozen *frozen)
 		give(hot, frozen->slot);
 		return;
 	}
-	dgi_slots_note(hot->slots, frozen->slot)->frozen = false;
+	dgi_table_thaw(hot->table, frozen->entry);
 	list_put_first(hot, frozen->slot);
 }

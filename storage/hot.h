@@ -34,9 +34,6 @@ dg_status dgi_hot_open(struct dgi_hot *hot, struct dgi_table *table,
 /* Accepts a zero one. */
 void dgi_hot_close(struct dgi_hot *hot);
 
-/* The slot whose rows may be changed in place; false where the chunk is clean or frozen. */
-bool dgi_hot_is_writable(const struct dgi_hot *hot, size_t entry, uint32_t *slot);
-
 /*
  * A copy of the current rows of a chunk, verified, in a slot that nobody sees yet. Fails with FULL
  * (the budget), CORRUPT, NOMEM, IO.

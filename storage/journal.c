@@ -19,6 +19,9 @@
 
 /* A group that is forming may grow to this while the one before it is on its way. */
 #define GROUP_BYTES_MAX (UINT64_C(32) << 20)
+#define GROUP_BUFFER_BYTES (GROUP_BYTES_MAX + DGI_ENTRY_BYTES_MAX + 4096)
+/* Those of the largest size, and fewer than four of each other. */
+#define GROUP_BLOCKS_MAX (GROUP_BUFFER_BYTES / (UINT64_C(1) << 20) + 32)
 #define APPEND_WAIT_MS 10000
 #define TRIM_BLOCKS_MAX 64    /* deleted in one transaction */
 #define TRIM_BLOCKS_LAST 4096 /* … at the end, when nobody waits for it */
@@ -27,12 +30,25 @@
 /* Of the tree and the free list; and what a file system keeps of its last bytes. */
 #define OVERHEAD_BYTES (UINT64_C(128) << 10)
 
-/* Entries in memory, as the bytes they will be on disk. */
+/*
+ * Entries in memory, as the bytes they will be on disk, cut into blocks as they come: a block of the
+ * largest size is sealed when it is full, while its bytes are still near; the rest at the commit.
+ */
 struct group {
 	struct dgi_buffer bytes;
 	uint64_t *starts; /* where entries begin, and their numbers: pairs */
 	size_t n_entries;
 	size_t capacity;
+	struct sealed {
+		uint8_t header[DGI_RECORD_HEADER_BYTES];
+		size_t at, n; /* its payload in bytes */
+		uint32_t pages;
+		uint64_t last_log;
+	} blocks[GROUP_BLOCKS_MAX];
+	size_t n_blocks;
+	uint64_t first_number; /* of its blocks */
+	size_t cut_bytes;      /* in blocks */
+	size_t next_entry;     /* the first that begins behind them */
 };
 
 /* The blocks on disk, oldest first; [first, n) are there. */
@@ -53,8 +69,8 @@ struct dgi_journal {
 	pthread_mutex_t lock; /* over what follows */
 	pthread_cond_t work;  /* for the thread */
 	pthread_cond_t done;  /* for those who wait for it */
-	struct group forming;
-	struct group committing;
+	struct group groups[2];
+	struct group *forming, *committing;
 	bool flush;	  /* now */
 	bool flush_later; /* … at this time */
 	struct dgi_deadline flush_at;
@@ -92,15 +108,75 @@ static dg_status group_add(struct group *group, const struct dgi_entry *entry, s
 	return DG_OK;
 }
 
+/* Cuts the next block, of @pages pages, from the bytes that are not in blocks yet. */
+static void group_cut(struct group *group, const dg_uuid *uuid, uint32_t pages)
+{
+	struct sealed *block = &group->blocks[group->n_blocks];
+	const size_t at = group->cut_bytes;
+	const size_t left = group->bytes.n - at;
+	const size_t n = dgi_block_room(pages) < left ? dgi_block_room(pages) : left;
+	size_t first_entry = n;
+
+	DGI_ASSERT(group->n_blocks < GROUP_BLOCKS_MAX);
+	block->at = at;
+	block->n = n;
+	block->pages = pages;
+	block->last_log = group->n_blocks ? block[-1].last_log : 0;
+	for (; group->next_entry < group->n_entries; group->next_entry++) {
+		const uint64_t *start = &group->starts[group->next_entry * 2];
+
+		if (start[0] >= at + n)
+			break;
+		if (first_entry == n)
+			first_entry = start[0] - at;
+		block->last_log = start[1];
+	}
+	dgi_block_seal(block->header, uuid, group->first_number + group->n_blocks,
+		       group->bytes.data + at, n, block->last_log, first_entry);
+	group->n_blocks++;
+	group->cut_bytes += n;
+}
+
+/* The blocks that are full whatever comes. */
+static void group_cut_full(struct group *group, const dg_uuid *uuid)
+{
+	while (group->bytes.n - group->cut_bytes >= dgi_block_room(DGI_BLOCK_PAGES_MAX))
+		group_cut(group, uuid, DGI_BLOCK_PAGES_MAX);
+}
+
+static void group_cut_rest(struct group *group, const dg_uuid *uuid)
+{
+	while (group->cut_bytes < group->bytes.n)
+		group_cut(group, uuid, dgi_block_pages(group->bytes.n - group->cut_bytes));
+}
+
 static uint64_t group_last(const struct group *group)
 {
 	return group->starts[group->n_entries * 2 - 1];
+}
+
+/* The number of the block behind the group's last, those included that are still to be cut. */
+static uint64_t group_end_number(const struct group *group)
+{
+	uint64_t number = group->first_number + group->n_blocks;
+	size_t left = group->bytes.n - group->cut_bytes;
+
+	while (left) {
+		size_t room = dgi_block_room(dgi_block_pages(left));
+
+		left -= room < left ? room : left;
+		number++;
+	}
+	return number;
 }
 
 static void group_empty(struct group *group)
 {
 	group->bytes.n = 0;
 	group->n_entries = 0;
+	group->n_blocks = 0;
+	group->cut_bytes = 0;
+	group->next_entry = 0;
 }
 
 /* Room for @more blocks behind the last, so that adding them after a commit cannot fail. */
@@ -138,34 +214,18 @@ static void list_advance(struct block_list *list, size_t added, size_t deleted)
 		list->bytes -= list->blocks[list->first++].value_bytes;
 }
 
-/* Numbers of the entries that begin in bytes [at, at + n) of the group: first place, last number. */
-static void entries_of_block(const struct group *group, size_t *next, size_t at, size_t n,
-			     uint64_t *first_entry, uint64_t *last_log)
-{
-	*first_entry = n;
-	while (*next < group->n_entries && group->starts[*next * 2] < at + n) {
-		if (*first_entry == n)
-			*first_entry = group->starts[*next * 2] - at;
-		*last_log = group->starts[*next * 2 + 1];
-		++*next;
-	}
-}
-
 /* Puts the group's blocks and notes them behind the last of the list. */
 static dg_status put_group(struct dgi_journal *journal, size_t *added, dg_error *err)
 {
-	const struct group *group = &journal->committing;
+	const struct group *group = journal->committing;
 	struct block_list *list = &journal->list;
-	uint64_t number = list->n > list->first ? list->blocks[list->n - 1].number + 1 : 1;
-	uint64_t last_log = 0;
-	size_t next = 0;
 
-	for (size_t at = 0, n; at < group->bytes.n; at += n, number++) {
-		uint32_t pages = dgi_block_pages(group->bytes.n - at);
-		size_t value_bytes = dgi_value_bytes_of_pages(pages);
+	for (size_t i = 0; i < group->n_blocks; i++) {
+		const struct sealed *block = &group->blocks[i];
+		const uint64_t number = group->first_number + i;
+		size_t value_bytes = dgi_value_bytes_of_pages(block->pages);
 		struct dgi_key fields = dgi_block_key(number);
 		uint8_t key[DGI_KEY_BYTES_MAX];
-		uint64_t first_entry;
 		struct dgi_env_value value;
 		dg_status st =
 			dgi_env_reserve(journal->options.env, key, dgi_key_encode(&fields, key),
@@ -173,16 +233,12 @@ static dg_status put_group(struct dgi_journal *journal, size_t *added, dg_error 
 
 		if (st)
 			return st;
-		n = dgi_block_room(pages);
-		if (n > group->bytes.n - at)
-			n = group->bytes.n - at;
-		entries_of_block(group, &next, at, n, &first_entry, &last_log);
-		dgi_block_seal(value.data, value_bytes, &journal->options.uuid, number,
-			       group->bytes.data + at, n, last_log, first_entry);
+		dgi_block_fill(value.data, value_bytes, block->header,
+			       group->bytes.data + block->at, block->n);
 		list->blocks[list->n + (*added)++] = (struct dgi_journal_block){
 			.number = number,
 			.value_bytes = value_bytes,
-			.last_log = last_log,
+			.last_log = block->last_log,
 		};
 	}
 	return DG_OK;
@@ -228,10 +284,11 @@ static dg_status write_transaction(struct dgi_journal *journal, uint64_t trim_to
 				   dg_error *err)
 {
 	struct dgi_env *env = journal->options.env;
-	size_t bytes = journal->committing.bytes.n;
+	size_t bytes = journal->committing->bytes.n;
 	size_t added = 0, deleted = 0;
-	dg_status st = list_reserve(&journal->list, bytes / dgi_block_room(1) + 1, err);
+	dg_status st = list_reserve(&journal->list, GROUP_BLOCKS_MAX, err);
 
+	group_cut_rest(journal->committing, &journal->options.uuid);
 	if (!st)
 		st = make_room(journal, bytes * 2 + (UINT64_C(1) << 20), err);
 	if (!st)
@@ -305,9 +362,9 @@ static void note_result(struct dgi_journal *journal, dg_status st, const dg_erro
 {
 	journal->full = st == DG_FULL || st == DG_NOMEM;
 	if (st == DG_OK) {
-		if (journal->committing.n_entries)
-			journal->durable = group_last(&journal->committing);
-		group_empty(&journal->committing);
+		if (journal->committing->n_entries)
+			journal->durable = group_last(journal->committing);
+		group_empty(journal->committing);
 	} else if (!journal->full) {
 		journal->broken = *err;
 	}
@@ -325,11 +382,12 @@ static void commit_once(struct dgi_journal *journal)
 	dg_error err = { 0 };
 	dg_status st;
 
-	if (journal->committing.n_entries == 0) {
-		struct group forming = journal->forming;
+	if (journal->committing->n_entries == 0) {
+		struct group *empty = journal->committing;
 
-		journal->forming = journal->committing;
-		journal->committing = forming;
+		journal->committing = journal->forming;
+		journal->forming = empty;
+		empty->first_number = group_end_number(journal->committing);
 		journal->flush = journal->flush_later = false;
 		(void)pthread_cond_broadcast(&journal->done);
 	}
@@ -351,7 +409,7 @@ static void commit_once(struct dgi_journal *journal)
 static bool has_ended(const struct dgi_journal *journal)
 {
 	return journal->stopping &&
-	       (journal->full || (journal->forming.n_entries == 0 && !has_trimming(journal)));
+	       (journal->full || (journal->forming->n_entries == 0 && !has_trimming(journal)));
 }
 
 static void *commit_groups(void *argument)
@@ -396,8 +454,12 @@ dg_status dgi_journal_open(const struct dgi_journal_options *options, struct dgi
 		return dgi_fail_memory(err, "journal");
 	init_conditions(journal);
 	journal->options = *options;
-	journal->forming.bytes = dgi_buffer_of(GROUP_BYTES_MAX + DGI_ENTRY_BYTES_MAX + 4096);
-	journal->committing.bytes = journal->forming.bytes;
+	journal->forming = &journal->groups[0];
+	journal->committing = &journal->groups[1];
+	journal->forming->bytes = dgi_buffer_of(GROUP_BUFFER_BYTES);
+	journal->committing->bytes = dgi_buffer_of(GROUP_BUFFER_BYTES);
+	journal->forming->first_number =
+		options->n_blocks ? options->blocks[options->n_blocks - 1].number + 1 : 1;
 	st = list_reserve(&journal->list, options->n_blocks + 1, err);
 	if (st)
 		goto fail;
@@ -431,10 +493,10 @@ void dgi_journal_close(struct dgi_journal *journal)
 		(void)pthread_mutex_unlock(&journal->lock);
 		(void)pthread_join(journal->thread, NULL);
 	}
-	dgi_buffer_clear(&journal->forming.bytes);
-	dgi_buffer_clear(&journal->committing.bytes);
-	free(journal->forming.starts);
-	free(journal->committing.starts);
+	for (size_t i = 0; i < DGI_COUNT_OF(journal->groups); i++) {
+		dgi_buffer_clear(&journal->groups[i].bytes);
+		free(journal->groups[i].starts);
+	}
 	free(journal->list.blocks);
 	(void)pthread_cond_destroy(&journal->work);
 	(void)pthread_cond_destroy(&journal->done);
@@ -449,7 +511,7 @@ void dgi_journal_close(struct dgi_journal *journal)
 static bool has_room(const struct dgi_journal *journal, size_t bytes)
 {
 	uint64_t wanted =
-		(journal->forming.bytes.n + journal->committing.bytes.n + bytes) / 16 * 17 +
+		(journal->forming->bytes.n + journal->committing->bytes.n + bytes) / 16 * 17 +
 		2 * OVERHEAD_BYTES;
 	struct statvfs info;
 
@@ -462,7 +524,7 @@ static bool has_room(const struct dgi_journal *journal, size_t bytes)
 static dg_status check_locked(const struct dgi_journal *journal, size_t bytes, dg_error *err)
 {
 	uint64_t held =
-		journal->list_bytes + journal->forming.bytes.n + journal->committing.bytes.n;
+		journal->list_bytes + journal->forming->bytes.n + journal->committing->bytes.n;
 
 	if (journal->broken.status)
 		return dgi_fail(err, journal->broken.status, "%s", journal->broken.text);
@@ -492,8 +554,8 @@ static dg_status wait_for_group(struct dgi_journal *journal, size_t bytes, dg_er
 {
 	struct timespec until = timespec_of(dgi_deadline_in(APPEND_WAIT_MS));
 
-	while (!journal->broken.status && journal->forming.bytes.n &&
-	       journal->forming.bytes.n + bytes > GROUP_BYTES_MAX) {
+	while (!journal->broken.status && journal->forming->bytes.n &&
+	       journal->forming->bytes.n + bytes > GROUP_BYTES_MAX) {
 		journal->flush = true;
 		(void)pthread_cond_signal(&journal->work);
 		if (pthread_cond_timedwait(&journal->done, &journal->lock, &until) == ETIMEDOUT)
@@ -516,9 +578,11 @@ dg_status dgi_journal_append(struct dgi_journal *journal, const struct dgi_entry
 	if (!st)
 		st = check_locked(journal, bytes, err);
 	if (!st)
-		st = group_add(&journal->forming, entry, bytes, err);
-	if (!st)
+		st = group_add(journal->forming, entry, bytes, err);
+	if (!st) {
 		journal->appended = entry->log_number;
+		group_cut_full(journal->forming, &journal->options.uuid);
+	}
 	(void)pthread_mutex_unlock(&journal->lock);
 	return st;
 }
@@ -528,9 +592,9 @@ void dgi_journal_flush(struct dgi_journal *journal, int within_ms)
 	struct dgi_deadline at = dgi_deadline_in(within_ms);
 
 	(void)pthread_mutex_lock(&journal->lock);
-	if (journal->forming.n_entries && within_ms == 0)
+	if (journal->forming->n_entries && within_ms == 0)
 		journal->flush = true;
-	else if (journal->forming.n_entries &&
+	else if (journal->forming->n_entries &&
 		 (!journal->flush_later || at.at_ms < journal->flush_at.at_ms)) {
 		journal->flush_later = true;
 		journal->flush_at = at;
@@ -574,7 +638,7 @@ dg_status dgi_journal_wait(struct dgi_journal *journal, uint64_t log_number, int
 	dg_status st = DG_OK;
 
 	(void)pthread_mutex_lock(&journal->lock);
-	if (journal->forming.n_entries) {
+	if (journal->forming->n_entries) {
 		journal->flush = true;
 		(void)pthread_cond_signal(&journal->work);
 	}
@@ -605,7 +669,7 @@ uint64_t dgi_journal_bytes(struct dgi_journal *journal)
 	uint64_t bytes;
 
 	(void)pthread_mutex_lock(&journal->lock);
-	bytes = journal->list_bytes + journal->forming.bytes.n + journal->committing.bytes.n;
+	bytes = journal->list_bytes + journal->forming->bytes.n + journal->committing->bytes.n;
 	(void)pthread_mutex_unlock(&journal->lock);
 	return bytes;
 }

@@ -46,7 +46,7 @@ static dg_status find_slot(struct replaying *r, size_t member, uint64_t chunk, u
 	const struct dgi_rows *rows = member_rows(r, member);
 	dg_status st;
 
-	if (dgi_hot_is_writable(hot, rows->first_entry + chunk, slot))
+	if (dgi_table_is_writable(hot->table, rows->first_entry + chunk, slot))
 		return DG_OK;
 	st = dgi_hot_stage(hot, rows, chunk, slot, err);
 	if (!st)

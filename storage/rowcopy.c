@@ -65,7 +65,8 @@ dg_status dgi_table_open(struct dgi_table *table, size_t n, const struct dgi_map
 	(void)pthread_mutex_init(&table->record, NULL);
 	(void)pthread_mutex_init(&table->lock, NULL);
 	table->logs = calloc(room, sizeof *table->logs);
-	if (!table->logs)
+	table->frozen = calloc(room, sizeof *table->frozen);
+	if (!table->logs || !table->frozen)
 		st = dgi_fail_memory(err, "chunk table");
 	else
 		st = map_memfd(room * sizeof *table->entries, &table->fd, &entries, err);
@@ -88,6 +89,7 @@ void dgi_table_close(struct dgi_table *table)
 	if (table->fd >= 0)
 		(void)close(table->fd);
 	free(table->logs);
+	free(table->frozen);
 	(void)pthread_mutex_destroy(&table->lock);
 	(void)pthread_mutex_destroy(&table->record);
 	*table = (struct dgi_table){ 0 };
@@ -112,10 +114,8 @@ void dgi_table_unlock(struct dgi_table *table)
 	(void)pthread_mutex_unlock(&table->record);
 }
 
-void dgi_table_let_readers_in(struct dgi_table *table)
+void dgi_table_give_way(struct dgi_table *table)
 {
-	if (atomic_load_explicit(&table->waiting, memory_order_relaxed) == 0)
-		return;
 	/* A mutex is not fair: who unlocks gets it again. So wait until the readers had it. */
 	(void)pthread_mutex_unlock(&table->lock);
 	while (atomic_load_explicit(&table->waiting, memory_order_relaxed) > 0)
@@ -151,6 +151,7 @@ static void set_location(struct dgi_table *table, size_t number, uint64_t locati
 	struct dgi_table_entry *entry = &table->entries[number];
 	uint64_t sequence = begin_change(entry);
 
+	table->frozen[number] = false;
 	atomic_store_explicit(&entry->location, location | VERIFIED, memory_order_release);
 	finish_change(entry, sequence);
 }
@@ -172,6 +173,21 @@ bool dgi_table_is_hot(const struct dgi_table *table, size_t entry, uint32_t *slo
 
 	*slot = (uint32_t)(location & PLACE);
 	return (location & HOT) != 0;
+}
+
+bool dgi_table_is_writable(const struct dgi_table *table, size_t entry, uint32_t *slot)
+{
+	return dgi_table_is_hot(table, entry, slot) && !table->frozen[entry];
+}
+
+void dgi_table_freeze(struct dgi_table *table, size_t entry)
+{
+	table->frozen[entry] = true;
+}
+
+void dgi_table_thaw(struct dgi_table *table, size_t entry)
+{
+	table->frozen[entry] = false;
 }
 
 void dgi_table_set_hot(struct dgi_table *table, size_t entry, uint32_t slot)

@@ -37,6 +37,7 @@ struct dgi_table_entry {
 struct dgi_table {
 	struct dgi_table_entry *entries;
 	_Atomic uint64_t *logs; /* the log number of each entry's image in the file */
+	bool *frozen;		/* hot, but the slot is the checkpoint's; the mutator's own */
 	size_t n;
 	int fd;
 	const struct dgi_map *map;
@@ -70,13 +71,23 @@ void dgi_table_set(struct dgi_table *table, const struct dgi_image *image);
  */
 void dgi_table_lock(struct dgi_table *table);
 void dgi_table_unlock(struct dgi_table *table);
-void dgi_table_let_readers_in(struct dgi_table *table);
+void dgi_table_give_way(struct dgi_table *table);
+static inline void dgi_table_let_readers_in(struct dgi_table *table)
+{
+	if (atomic_load_explicit(&table->waiting, memory_order_relaxed))
+		dgi_table_give_way(table);
+}
 
 /* Is the entry clean now? Sets the page and whether its checksum was verified. A hint; any thread. */
 bool dgi_table_page(const struct dgi_table *table, size_t entry, uint64_t *page, bool *verified);
 
 /* Is the entry hot? Sets *@slot. For the mutator. */
 bool dgi_table_is_hot(const struct dgi_table *table, size_t entry, uint32_t *slot);
+/* … and may its rows be changed in place: is it not frozen? */
+bool dgi_table_is_writable(const struct dgi_table *table, size_t entry, uint32_t *slot);
+/* A hot entry is frozen until it is set hot or clean, or thawed. For the mutator. */
+void dgi_table_freeze(struct dgi_table *table, size_t entry);
+void dgi_table_thaw(struct dgi_table *table, size_t entry);
 /* The entry's rows are in @slot from now on, whole and sound. For the mutator. */
 void dgi_table_set_hot(struct dgi_table *table, size_t entry, uint32_t slot);
 /* … in an image that is ours: made, hashed and committed just now. For the mutator. */

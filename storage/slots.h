@@ -38,7 +38,6 @@ struct dgi_slots_stats {
 struct dgi_slot_note {
 	size_t entry;	    /* of the chunk table */
 	uint64_t first_log; /* of the write that made the chunk hot */
-	bool frozen;
 	uint32_t before, next; /* in its user's list; of a slot given back the pool's own */
 };
 

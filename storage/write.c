@@ -20,8 +20,8 @@
 
 #define ROOM_WAIT_MS 1000 /* for hot chunks to be written down */
 #define DURABLE_WAIT_MS 30000
-#define PREFETCH_ROWS 8
-#define PREFETCH_BYTES 512 /* of each; the processor's own prefetcher sees longer runs */
+#define RING_ROWS 8	   /* found and not yet changed; a power of two */
+#define PREFETCH_BYTES 256 /* of each; the processor's own prefetcher sees longer runs */
 
 /* A push being applied. */
 struct push {
@@ -136,7 +136,7 @@ static dg_status stage(struct push *p, const struct dgi_rows *rows, uint64_t chu
 	void *larger;
 	dg_status st;
 
-	if (p->volume->staged[entry] || dgi_hot_is_writable(&p->volume->hot, entry, &slot))
+	if (p->volume->staged[entry] || dgi_table_is_writable(&p->volume->table, entry, &slot))
 		return DG_OK;
 	if (p->n_staged == p->capacity) {
 		larger = realloc(p->staged, capacity * sizeof *p->staged);
@@ -209,26 +209,33 @@ static struct dgi_place locate(const struct push *p, size_t member, dg_id row)
 	return place;
 }
 
-static void prefetch_row(const struct push *p, dg_id row)
+static void prefetch_row(const uint8_t *row, size_t n)
 {
-	const uint8_t *at = locate(p, 0, row).row;
-
-	for (size_t i = 0; i < p->rows->cut.row_bytes && i < PREFETCH_BYTES; i += 64)
-		__builtin_prefetch(at + i, 1);
+	for (size_t at = 0; at < n && at < PREFETCH_BYTES; at += 64)
+		__builtin_prefetch(row + at, 1);
 }
 
+/* Finds the rows of the group's members and has memory on its way. */
+static void locate_all(const struct push *p, dg_id row, struct dgi_place *places)
+{
+	for (size_t m = 0; m < p->applying.n_members; m++) {
+		places[m] = locate(p, m, row);
+		prefetch_row(places[m].row, member_rows(p, m)->cut.row_bytes);
+	}
+}
+
+/* Each row is found some rows before it is changed. */
 static void change_rows(struct push *p)
 {
 	const uint8_t *operand = p->entry.operands;
 	const size_t step = p->write->fill ? 0 : p->rows->cut.row_bytes;
-	struct dgi_place places[DGI_GROUP_MAX]; /* out here: a hardened build zeroes it once */
+	struct dgi_place ring[RING_ROWS][DGI_GROUP_MAX];
+	int64_t found = 0;
 
 	for (int64_t i = 0; i < p->n; i++, operand += step) {
-		if (i + PREFETCH_ROWS < p->n)
-			prefetch_row(p, row_of(p, i + PREFETCH_ROWS));
-		for (size_t m = 0; m < p->applying.n_members; m++)
-			places[m] = locate(p, m, row_of(p, i));
-		dgi_applying_row(&p->applying, places, operand);
+		for (; found < p->n && found < i + RING_ROWS; found++)
+			locate_all(p, row_of(p, found), ring[found % RING_ROWS]);
+		dgi_applying_row(&p->applying, ring[i % RING_ROWS], operand);
 		dgi_table_let_readers_in(&p->volume->table);
 	}
 }

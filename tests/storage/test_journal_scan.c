@@ -60,6 +60,7 @@ static struct written write_journal(void)
 	for (size_t at = 0; at < bytes; at += BLOCK_PAYLOAD, w.n_blocks++) {
 		size_t n = bytes - at < BLOCK_PAYLOAD ? bytes - at : BLOCK_PAYLOAD;
 		size_t first = n;
+		uint8_t header[DGI_RECORD_HEADER_BYTES];
 
 		for (; next < N_ENTRIES && starts[next] < at + n; next++) {
 			if (first == n)
@@ -71,8 +72,9 @@ static struct written write_journal(void)
 			.value_at = w.n_blocks * 4096,
 			.value_bytes = dgi_value_bytes_of_pages(1),
 		};
-		dgi_block_seal(w.file + w.n_blocks * 4096, dgi_value_bytes_of_pages(1), &uuid,
-			       w.n_blocks + 1, stream + at, n, next, first);
+		dgi_block_seal(header, &uuid, w.n_blocks + 1, stream + at, n, next, first);
+		dgi_block_fill(w.file + w.n_blocks * 4096, dgi_value_bytes_of_pages(1), header,
+			       stream + at, n);
 	}
 	free(stream);
 	return w;
