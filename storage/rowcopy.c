@@ -462,13 +462,14 @@ static inline __attribute__((always_inline)) dg_status
 gather_rows(struct dgi_table *table, const struct dgi_rows *rows, const dg_id *ids, size_t n,
 	    uint8_t *out, size_t row_bytes, dg_error *err)
 {
-	const struct dgi_cut cut = rows->cut; /* nobody changes the copy: it stays in registers */
+	struct dgi_cut cut = rows->cut; /* nobody changes the copy: it stays in registers */
 	const size_t first_entry = rows->first_entry;
 	const size_t ahead = row_bytes <= SHORT_ROW_BYTES ? SHORT_ROWS_AHEAD : ROWS_AHEAD;
 	size_t found = 0; /* rows looked up */
 	struct found ring[RING_ROWS];
 	dg_status st;
 
+	cut.row_bytes = (uint32_t)row_bytes; /* a constant, for usual rows */
 	for (size_t first = 0; first < n; first += GROUP_ROWS) {
 		size_t end = n - first < GROUP_ROWS ? n : first + GROUP_ROWS;
 		uint64_t moved = 0;

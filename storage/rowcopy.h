@@ -46,6 +46,7 @@ struct dgi_table {
 	pthread_mutex_t record; /* held by the mutator for a record */
 	pthread_mutex_t lock;	/* held while entries change; within the other, if both */
 	_Atomic int waiting;	/* readers that want the lock */
+	_Atomic uint32_t warm;	/* batches that need no look, see warm.h */
 };
 
 /* A table of @n entries that are nowhere yet. @map is lent, and open when rows are read. */

@@ -36,8 +36,8 @@ struct dgi_slots_stats {
 
 /* What its user notes of a slot; not part of the shared memory. */
 struct dgi_slot_note {
-	size_t entry;	    /* of the chunk table */
-	uint64_t first_log; /* of the write that made the chunk hot */
+	size_t entry;	       /* of the chunk table */
+	uint64_t first_log;    /* of the write that made the chunk hot */
 	uint32_t before, next; /* in its user's list; of a slot given back the pool's own */
 };
 

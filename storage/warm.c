@@ -5,6 +5,7 @@
 
 #define ROWS_MIN 16 /* fewer are not worth a look */
 #define SAMPLES 4
+#define LOOK_EVERY 16 /* batches, while they are found in memory */
 
 /* Where in the file a row is, or its whole chunk while that has to be verified. */
 static bool find_range(const struct dgi_table *table, const struct dgi_rows *rows, dg_id id,
@@ -42,17 +43,28 @@ static bool is_cold(const struct dgi_table *table, uint64_t page)
 	return mincore(address_of(table, page), DGI_PAGE_BYTES, &resident) == 0 && !(resident & 1);
 }
 
-void dgi_rows_warm(const struct dgi_table *table, const struct dgi_rows *rows, const dg_id *ids,
-		   size_t n)
+/* After a batch in memory the next ones probably are too. */
+static bool is_to_be_looked_at(struct dgi_table *table)
+{
+	uint32_t left = atomic_load_explicit(&table->warm, memory_order_relaxed);
+
+	if (left)
+		atomic_store_explicit(&table->warm, left - 1, memory_order_relaxed);
+	return left == 0;
+}
+
+void dgi_rows_warm(struct dgi_table *table, const struct dgi_rows *rows, const dg_id *ids, size_t n)
 {
 	uint64_t first, pages, last = UINT64_MAX;
 	bool cold = false;
 
-	if (n < ROWS_MIN)
+	if (n < ROWS_MIN || !is_to_be_looked_at(table))
 		return;
 	for (size_t i = 0; i < SAMPLES && !cold; i++)
 		cold = find_range(table, rows, ids[i * (n - 1) / (SAMPLES - 1)], &first, &pages) &&
 		       is_cold(table, first);
+	if (!cold)
+		atomic_store_explicit(&table->warm, LOOK_EVERY - 1, memory_order_relaxed);
 	for (size_t i = 0; i < n && cold; i++) {
 		if (!find_range(table, rows, ids[i], &first, &pages) || first == last)
 			continue;
