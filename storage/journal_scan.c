@@ -52,33 +52,31 @@ static dg_status take_entry(struct scan *scan, const uint8_t *at, size_t n, size
 	return scan->fn(scan->context, &entry, err);
 }
 
+/* How long the entry being collected is, as far as is known. */
+static dg_status part_length(const struct scan *scan, size_t *length, dg_error *err)
+{
+	*length = DGI_ENTRY_HEADER_BYTES;
+	if (scan->part.n < DGI_ENTRY_HEADER_BYTES)
+		return DG_OK;
+	return dgi_entry_length(scan->part.data, scan->part.n, length, err);
+}
+
 /* Adds bytes to the entry being collected; delivers it once it is whole. Sets *used. */
 static dg_status continue_entry(struct scan *scan, const uint8_t *at, size_t n, size_t *used,
 				dg_error *err)
 {
-	size_t had = scan->part.n;
-	size_t take = n;
 	size_t length, decoded;
-	dg_status st;
+	dg_status st = part_length(scan, &length, err);
 
-	if (had < DGI_ENTRY_HEADER_BYTES) {
-		if (take > DGI_ENTRY_HEADER_BYTES - had)
-			take = DGI_ENTRY_HEADER_BYTES - had;
-		st = dgi_buffer_append(&scan->part, at, take, err);
-		*used = take;
-		return st;
-	}
-	st = dgi_entry_length(scan->part.data, had, &length, err);
 	if (st)
 		return st;
-	if (take > length - had)
-		take = length - had;
-	st = dgi_buffer_append(&scan->part, at, take, err);
-	if (st)
+	*used = n < length - scan->part.n ? n : length - scan->part.n;
+	st = dgi_buffer_append(&scan->part, at, *used, err);
+	if (!st)
+		st = part_length(scan, &length, err); /* by its header, if that is whole now */
+	/* An entry without any row ends with its header. */
+	if (st || scan->part.n < length)
 		return st;
-	*used = take;
-	if (scan->part.n < length)
-		return DG_OK;
 	st = take_entry(scan, scan->part.data, length, &decoded, err);
 	scan->part.n = 0;
 	return st;

@@ -9,9 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define N_ENTRIES 4
-#define BLOCK_PAYLOAD 1000
-#define N_BLOCKS_MAX 32
+#define N_ENTRIES 5
+#define BYTES_MAX 8192
+#define BLOCK_PAYLOAD_MIN 100
+#define N_BLOCKS_MAX (BYTES_MAX / BLOCK_PAYLOAD_MIN)
 
 static const dg_uuid uuid = { { 7 } };
 
@@ -23,8 +24,8 @@ struct written {
 	size_t begins[N_ENTRIES]; /* the block in which each begins */
 };
 
-/* Rows of each entry: the long ones run over several blocks. */
-static const size_t n_rows[N_ENTRIES] = { 300, 2, 150, 1 };
+/* Rows of each entry: the long ones run over several blocks, the empty ones are a header alone. */
+static const size_t n_rows[N_ENTRIES] = { 300, 0, 150, 1, 0 };
 
 static size_t encode(size_t i, uint8_t *to)
 {
@@ -45,10 +46,10 @@ static size_t encode(size_t i, uint8_t *to)
 	return dgi_entry_bytes(&entry);
 }
 
-static struct written write_journal(void)
+static struct written write_journal(size_t block_payload)
 {
 	struct written w = { .file = calloc(N_BLOCKS_MAX, 4096) };
-	uint8_t *stream = calloc(N_BLOCKS_MAX, BLOCK_PAYLOAD);
+	uint8_t *stream = calloc(1, BYTES_MAX);
 	size_t starts[N_ENTRIES], bytes = 0, next = 0;
 
 	assert_non_null(w.file);
@@ -57,8 +58,8 @@ static struct written write_journal(void)
 		starts[i] = bytes;
 		bytes += encode(i, stream + bytes);
 	}
-	for (size_t at = 0; at < bytes; at += BLOCK_PAYLOAD, w.n_blocks++) {
-		size_t n = bytes - at < BLOCK_PAYLOAD ? bytes - at : BLOCK_PAYLOAD;
+	for (size_t at = 0; at < bytes; at += block_payload, w.n_blocks++) {
+		size_t n = bytes - at < block_payload ? bytes - at : block_payload;
 		size_t first = n;
 		uint8_t header[DGI_RECORD_HEADER_BYTES];
 
@@ -87,31 +88,40 @@ static dg_status count_entry(void *context, const struct dgi_entry *entry, dg_er
 	return DG_OK;
 }
 
-static void the_entries_that_begin_in_the_blocks_left_are_read(void **state)
+/* Whatever was trimmed of the journal. */
+static void expect_entries_of_the_rest(const struct written *w)
 {
-	struct written w = write_journal();
-
-	(void)state;
-	assert_true(w.begins[1] - w.begins[0] > 2); /* blocks in which none begins */
-	for (size_t gone = 0; gone < w.n_blocks; gone++) {
+	for (size_t gone = 0; gone < w->n_blocks; gone++) {
+		struct dgi_journal_block blocks[N_BLOCKS_MAX];
 		uint64_t seen = 0, wanted = 0;
 		dg_error err = { 0 };
 
+		memcpy(blocks, w->blocks, sizeof blocks);
 		for (size_t i = 0; i < N_ENTRIES; i++)
-			wanted |= w.begins[i] >= gone ? UINT64_C(1) << i : 0;
-		assert_ok(dgi_journal_headers(w.file, w.blocks + gone, w.n_blocks - gone, &err),
+			wanted |= w->begins[i] >= gone ? UINT64_C(1) << i : 0;
+		assert_ok(dgi_journal_headers(w->file, blocks + gone, w->n_blocks - gone, &err),
 			  &err);
-		assert_ok(dgi_journal_scan(w.file, w.blocks + gone, w.n_blocks - gone, &uuid,
+		assert_ok(dgi_journal_scan(w->file, blocks + gone, w->n_blocks - gone, &uuid,
 					   count_entry, &seen, &err),
 			  &err);
 		assert_int_equal(seen, wanted);
 	}
-	free(w.file);
+}
+
+static void the_entries_that_begin_in_the_blocks_left_are_read_wherever_they_are_cut(void **state)
+{
+	(void)state;
+	for (size_t payload = BLOCK_PAYLOAD_MIN; payload < 2000; payload++) {
+		struct written w = write_journal(payload);
+
+		expect_entries_of_the_rest(&w);
+		free(w.file);
+	}
 }
 
 static void an_entry_without_its_end_is_damage(void **state)
 {
-	struct written w = write_journal();
+	struct written w = write_journal(1000);
 	uint64_t seen = 0;
 	dg_error err = { 0 };
 
@@ -125,7 +135,8 @@ static void an_entry_without_its_end_is_damage(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_entries_that_begin_in_the_blocks_left_are_read),
+		cmocka_unit_test(
+			the_entries_that_begin_in_the_blocks_left_are_read_wherever_they_are_cut),
 		cmocka_unit_test(an_entry_without_its_end_is_damage),
 	};
 
