@@ -432,7 +432,7 @@ static dg_status check_operation(const struct dgi_push *p, dg_error *err)
 {
 	bool step = p->operation == DGI_PUSH_STEP;
 
-	if (p->operation > DGI_PUSH_MULTIPLY || (p->flags & ~DGI_PUSH_FLAGS))
+	if (p->operation > DG_OP_MULTIPLY || (p->flags & ~DGI_PUSH_FLAGS))
 		return dgi_fail(err, DG_UNSUPPORTED, "push: unknown operation %u, flags %x",
 				p->operation, p->flags);
 	if (step != (p->rule != 0) || (!step && p->parameters_bytes) ||

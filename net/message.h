@@ -145,15 +145,8 @@ void dgi_pulled_encode(const struct dgi_pulled *pulled, uint8_t out[DGI_PREFIX_B
 dg_status dgi_pulled_decode(const void *body, size_t body_bytes, struct dgi_pulled *out,
 			    dg_error *err);
 
-/* What a push does to each row. Never reused. */
-enum dgi_push_operation {
-	DGI_PUSH_STEP = 0, /* by a rule, for a whole row group: an optimizer's */
-	DGI_PUSH_ASSIGN = 1,
-	DGI_PUSH_ADD = 2,
-	DGI_PUSH_MIN = 3,
-	DGI_PUSH_MAX = 4,
-	DGI_PUSH_MULTIPLY = 5,
-};
+/* Operation of a push beside those of dg_operation: by a rule, for a whole row group (an optimizer's). */
+#define DGI_PUSH_STEP 0U
 
 #define DGI_PUSH_FILL 1U	 /* flag: one operand for a run of rows */
 #define DGI_PUSH_WAIT_DURABLE 2U /* flag: answered once on disk, whatever the tensor's class */
@@ -165,7 +158,7 @@ enum dgi_push_operation {
  */
 struct dgi_push {
 	uint32_t tensor;
-	uint16_t operation; /* enum dgi_push_operation */
+	uint16_t operation; /* a dg_operation, or DGI_PUSH_STEP */
 	uint16_t rule;	    /* number of a step's rule, else 0 */
 	uint32_t row_bytes;
 	uint16_t flags; /* DGI_PUSH_FILL, … */

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define CAPACITY_MIN 64
+#define EXPIRED UINT64_MAX /* number of a tombstone: no push has it */
 
 struct dgi_sessions {
 	struct dgi_session_mark *slots; /* an id of zeros: empty */
@@ -85,45 +86,83 @@ static dg_status make_room(struct dgi_sessions *sessions, dg_error *err)
 	return DG_OK;
 }
 
-dg_status dgi_sessions_look(struct dgi_sessions *sessions, const dg_uuid *id, uint64_t number,
-			    enum dgi_push_novelty *novelty, struct dgi_session_mark *mark,
-			    dg_error *err)
+/* The mark, as if all numbers below @floor had been seen. */
+static struct dgi_session_mark raise_to(struct dgi_session_mark mark, uint64_t floor)
 {
-	const struct dgi_session_mark *known = slot_of(sessions, id);
-	struct dgi_session_mark next = { .id = *id, .number = number };
-	dg_status st;
+	if (floor > 0 && mark.number < floor - 1) {
+		mark.number = floor - 1;
+		mark.window = UINT64_MAX;
+	}
+	return mark;
+}
 
-	DGI_ASSERT(!dgi_uuid_is_zero(id));
-	if (number == 0)
-		return dgi_fail(err, DG_INVALID, "push number 0: want 1 or more");
-	if (number > known->number + DGI_SESSION_WINDOW)
+static dg_status check_number(const struct dgi_session_mark *known, uint64_t number, dg_error *err)
+{
+	char text[DG_UUID_TEXT_BYTES];
+
+	if (known->number == EXPIRED) {
+		dgi_uuid_text(&known->id, text);
+		return dgi_fail(err, DG_NOTFOUND, "session %s has expired", text);
+	}
+	if (number == 0 || number == EXPIRED)
+		return dgi_fail(err, DG_INVALID, "push number %" PRIu64 ": want 1 or more%s",
+				number, number ? ", and less" : "");
+	if (number > known->number && number - known->number > DGI_SESSION_WINDOW)
 		return dgi_fail(err, DG_INVALID,
 				"push number %" PRIu64 ": the newest known is %" PRIu64
 				", want at most %d more",
 				number, known->number, DGI_SESSION_WINDOW);
-	if (number > known->number) {
-		uint64_t ahead = number - known->number;
+	return DG_OK;
+}
+
+static dg_status make_room_for(struct dgi_sessions *sessions, const dg_uuid *id, dg_error *err)
+{
+	return dgi_uuid_is_zero(&slot_of(sessions, id)->id) ? make_room(sessions, err) : DG_OK;
+}
+
+dg_status dgi_sessions_look(struct dgi_sessions *sessions, const dg_uuid *id, uint64_t number,
+			    uint64_t floor, enum dgi_push_novelty *novelty,
+			    struct dgi_session_mark *mark, dg_error *err)
+{
+	const struct dgi_session_mark known = raise_to(*slot_of(sessions, id), floor);
+	struct dgi_session_mark next = { .id = *id, .number = number };
+	dg_status st;
+
+	DGI_ASSERT(!dgi_uuid_is_zero(id));
+	st = check_number(&known, number, err);
+	if (st)
+		return st;
+	if (number > known.number) {
+		uint64_t ahead = number - known.number;
 
 		/* The newest so far becomes a bit, unless there was none. */
-		next.window = ahead < 64 ? known->window << ahead : 0;
-		if (known->number != 0)
+		next.window = ahead < 64 ? known.window << ahead : 0;
+		if (known.number != 0)
 			next.window |= UINT64_C(1) << (ahead - 1);
 		*novelty = DGI_PUSH_NEW;
 	} else {
-		uint64_t behind = known->number - number; /* 0: the newest itself */
+		uint64_t behind = known.number - number; /* 0: the newest itself */
 		uint64_t bit = behind && behind <= 64 ? UINT64_C(1) << (behind - 1) : 0;
 
-		next.number = known->number;
-		next.window = known->window | bit;
-		*novelty = bit && !(known->window & bit) ? DGI_PUSH_NEW : DGI_PUSH_REPEAT;
+		next.number = known.number;
+		next.window = known.window | bit;
+		*novelty = bit && !(known.window & bit) ? DGI_PUSH_NEW : DGI_PUSH_REPEAT;
 	}
-	if (dgi_uuid_is_zero(&known->id)) {
-		st = make_room(sessions, err);
-		if (st)
-			return st;
-	}
+	st = make_room_for(sessions, id, err);
+	if (st)
+		return st;
 	*mark = next;
 	return DG_OK;
+}
+
+dg_status dgi_sessions_expire(struct dgi_sessions *sessions, const dg_uuid *id,
+			      struct dgi_session_mark *mark, dg_error *err)
+{
+	dg_status st = make_room_for(sessions, id, err);
+
+	if (!st)
+		*mark = (struct dgi_session_mark){ *id, EXPIRED, UINT64_MAX };
+	return st;
 }
 
 dg_status dgi_sessions_set(struct dgi_sessions *sessions, const struct dgi_session_mark *mark,
@@ -148,7 +187,7 @@ void dgi_sessions_remove(struct dgi_sessions *sessions, const dg_uuid *id)
 	struct dgi_session_mark *slot = slot_of(sessions, id);
 	size_t hole, at;
 
-	if (dgi_uuid_is_zero(&slot->id))
+	if (dgi_uuid_is_zero(&slot->id) || slot->number == EXPIRED)
 		return;
 	sessions->n--;
 	/* Close the hole, so that no search ends at it: move back what may not lie behind it. */

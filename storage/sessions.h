@@ -31,19 +31,26 @@ size_t dgi_sessions_count(const struct dgi_sessions *sessions);
 
 /*
  * What push @number of session @id is, and the mark that the table will hold once it is applied.
- * Numbers start at 1. Changes nothing but may make room for a new session, so that
- * dgi_sessions_set() cannot fail.
- * Fails with INVALID (number 0, or so far ahead that some before it are missing), FULL, NOMEM.
+ * Numbers start at 1. All below @floor have been answered or never come, so they count as seen; 0: it
+ * is not known. Changes nothing but may make room for a new session, so that dgi_sessions_set()
+ * cannot fail.
+ * Fails with INVALID (number 0 or too large, or so far ahead that some before it are missing),
+ * NOTFOUND (the session has expired), FULL, NOMEM.
  */
 dg_status dgi_sessions_look(struct dgi_sessions *sessions, const dg_uuid *id, uint64_t number,
-			    enum dgi_push_novelty *novelty, struct dgi_session_mark *mark,
-			    dg_error *err);
+			    uint64_t floor, enum dgi_push_novelty *novelty,
+			    struct dgi_session_mark *mark, dg_error *err);
+
+/* The mark of an expired session, kept so that its pushes are refused for ever: a tombstone. Makes room
+ * as dgi_sessions_look() does. Fails with FULL, NOMEM. */
+dg_status dgi_sessions_expire(struct dgi_sessions *sessions, const dg_uuid *id,
+			      struct dgi_session_mark *mark, dg_error *err);
 
 /* Records a mark: after its push was applied, or in replay. Fails with FULL, NOMEM (replay). */
 dg_status dgi_sessions_set(struct dgi_sessions *sessions, const struct dgi_session_mark *mark,
 			   dg_error *err);
 
-/* Forgets a session, if it is known. */
+/* Forgets a session, if it is known; a tombstone stays. */
 void dgi_sessions_remove(struct dgi_sessions *sessions, const dg_uuid *id);
 
 /* Gives all marks, in order of id, each DGI_SESSION_MARK_BYTES; NULL where there are none. */

@@ -88,6 +88,8 @@ struct dgi_write {
 	const void *data;
 	dg_uuid session; /* zero: none, and number is 0 */
 	uint64_t number; /* of the push in its session, from 1 on */
+	uint64_t floor;	 /* all below this number are answered or never come; 0: not known */
+	bool expire;	 /* no rows: pushes of the session are refused from now on; n is 0 */
 
 	dg_status status;
 	dg_error error;
@@ -99,12 +101,15 @@ struct dgi_write {
 /*
  * Applies the writes in order: they are visible when this returns, and on their way to the disk.
  * Each write is whole or not at all, and gets its own status; a refused one hinders no other.
- * Waits at most about a second for room among the hot chunks.
+ * Waits at most about a second, all of them together, for room among the hot chunks.
  * The result is OK unless the volume itself is broken (IO: it takes no more writes, all of @writes
  * have failed, the process should end).
  */
 dg_status dgi_volume_apply(struct dgi_volume *volume, struct dgi_write *writes, size_t n,
 			   dg_error *err);
+
+/* Forgets a session whose pushes are all answered and that sends no more. With the writer. */
+void dgi_volume_forget_session(struct dgi_volume *volume, const dg_uuid *session);
 
 /* dgi_volume_apply(), and returns when all that succeeded are durable as their tensors say. */
 dg_status dgi_volume_write(struct dgi_volume *volume, struct dgi_write *writes, size_t n,

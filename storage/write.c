@@ -33,6 +33,7 @@ struct push {
 	dg_durability durability;
 	int64_t n; /* rows changed, repeats counted */
 	struct dgi_entry entry;
+	struct dgi_deadline deadline; /* for room, of all pushes of a call */
 	struct staged {
 		size_t entry;
 		uint32_t slot;
@@ -75,7 +76,7 @@ static dg_status check_push(struct push *p, dg_error *err)
 	if (!dgi_catalogue_find(c, w->tensor, &p->tensor))
 		return dgi_fail(err, DG_NOTFOUND, "no tensor %" PRIu32, w->tensor);
 	info = &c->infos[p->tensor];
-	if (info->flags & DG_TENSOR_SYSTEM)
+	if ((info->flags & DG_TENSOR_SYSTEM) && !w->expire)
 		return dgi_fail(err, DG_INVALID, "tensor '%s' is kept by the store itself",
 				info->name);
 	if (w->op && !dgi_op_known((uint32_t)w->op))
@@ -262,7 +263,10 @@ static dg_status look_at_session(struct push *p, dg_error *err)
 	w->repeat = false;
 	if (dgi_uuid_is_zero(&w->session))
 		return DG_OK;
-	st = dgi_sessions_look(p->volume->sessions, &w->session, w->number, &novelty,
+	if (w->expire)
+		return dgi_sessions_expire(p->volume->sessions, &w->session, &p->entry.session,
+					   err);
+	st = dgi_sessions_look(p->volume->sessions, &w->session, w->number, w->floor, &novelty,
 			       &p->entry.session, err);
 	w->repeat = !st && novelty == DGI_PUSH_REPEAT;
 	return st;
@@ -319,7 +323,6 @@ static dg_status apply_locked(struct push *p, bool *no_room, dg_error *err)
 
 static dg_status apply_push(struct push *p, dg_error *err)
 {
-	struct dgi_deadline deadline = dgi_deadline_in(ROOM_WAIT_MS);
 	const struct dgi_volume_options *options = &p->volume->options;
 	const bool was_due = dgi_checkpoint_by_room(p->volume);
 	bool no_room;
@@ -338,7 +341,7 @@ static dg_status apply_push(struct push *p, dg_error *err)
 				      p->volume->path);
 			break;
 		}
-		if (!no_room || dgi_deadline_passed(deadline))
+		if (!no_room || dgi_deadline_passed(p->deadline))
 			break; /* done, or refused */
 		dgi_checkpoint_request(p->volume);
 		dgi_sleep_ms(2);
@@ -389,7 +392,7 @@ static void flush_soon(const struct push *p, bool *flush)
 dg_status dgi_volume_apply(struct dgi_volume *volume, struct dgi_write *writes, size_t n,
 			   dg_error *err)
 {
-	struct push push = { .volume = volume };
+	struct push push = { .volume = volume, .deadline = dgi_deadline_in(ROOM_WAIT_MS) };
 	bool flush = false;
 	dg_error error = { 0 };
 	dg_status st = check_volume(volume, &error);
@@ -411,6 +414,13 @@ dg_status dgi_volume_apply(struct dgi_volume *volume, struct dgi_write *writes, 
 	if (flush)
 		dgi_journal_flush(volume->journal, 0);
 	return DG_OK;
+}
+
+void dgi_volume_forget_session(struct dgi_volume *volume, const dg_uuid *session)
+{
+	dgi_table_lock(&volume->table);
+	dgi_sessions_remove(volume->sessions, session);
+	dgi_table_unlock(&volume->table);
 }
 
 dg_status dgi_volume_write(struct dgi_volume *volume, struct dgi_write *writes, size_t n,

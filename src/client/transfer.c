@@ -97,7 +97,7 @@ static dg_status send_push(struct lane *lane, struct request *r, dg_error *err)
 	static const uint8_t zeros[PUSH_ALIGNMENT];
 	const struct dgi_transfer *t = lane->job->transfer;
 	const struct dgi_push push = { .tensor = t->tensor->id,
-				       .operation = DGI_PUSH_ASSIGN,
+				       .operation = DG_OP_ASSIGN,
 				       .row_bytes = t->tensor->row_bytes,
 				       .n = r->n };
 	size_t row_bytes = t->tensor->row_bytes;

@@ -34,10 +34,10 @@ dg_status dgi_loop_watch(struct dgi_loop *loop, struct dgi_session *session, uin
 	return dgi_poller_change(&loop->poller, session->conn.fd, events, session, NULL);
 }
 
-void dgi_loop_deliver(void *owner, struct dgi_push_job *jobs)
+void dgi_loop_deliver(void *owner, struct dgi_job *jobs)
 {
 	struct dgi_loop *loop = owner;
-	struct dgi_push_job *last = jobs;
+	struct dgi_job *last = jobs;
 
 	while (last->next)
 		last = last->next;
@@ -48,7 +48,31 @@ void dgi_loop_deliver(void *owner, struct dgi_push_job *jobs)
 	dgi_loop_wake(loop);
 }
 
+void dgi_loop_settled(void *owner)
+{
+	dgi_loop_wake(owner);
+}
+
 /* --- Sessions --- */
+
+void dgi_loop_note(struct dgi_loop *loop, struct dgi_session *s)
+{
+	if (s->is_ready && !s->in_ready) {
+		s->in_ready = true;
+		s->next_ready = loop->ready;
+		loop->ready = s;
+	}
+	if (s->is_starved && !s->in_starved) {
+		s->in_starved = true;
+		s->next_starved = loop->starved;
+		loop->starved = s;
+	}
+	if (s->pulls.is_awaiting && !s->in_awaiting) {
+		s->in_awaiting = true;
+		s->next_awaiting = loop->awaiting;
+		loop->awaiting = s;
+	}
+}
 
 static void add_session(struct dgi_loop *loop, struct dgi_session *s)
 {
@@ -70,7 +94,7 @@ static void bury_dead(struct dgi_loop *loop)
 
 	for (struct dgi_session *s = loop->sessions; s; s = next) {
 		next = s->next;
-		if (!s->is_dead || s->n_pending)
+		if (!s->is_dead || s->n_pending || s->in_ready || s->in_starved || s->in_awaiting)
 			continue;
 		if (s->previous)
 			s->previous->next = next;
@@ -200,7 +224,7 @@ static dg_status watch_listeners(struct dgi_loop *loop, dg_error *err)
 static void empty_mailbox(struct dgi_loop *loop)
 {
 	struct dgi_session *newcomers;
-	struct dgi_push_job *written;
+	struct dgi_job *written;
 
 	(void)pthread_mutex_lock(&loop->lock);
 	newcomers = loop->newcomers;
@@ -216,7 +240,7 @@ static void empty_mailbox(struct dgi_loop *loop)
 		dgi_session_work(s, 0);
 	}
 	while (written) {
-		struct dgi_push_job *job = written;
+		struct dgi_job *job = written;
 		struct dgi_session *s = dgi_session_of(job);
 
 		written = job->next;
@@ -225,26 +249,61 @@ static void empty_mailbox(struct dgi_loop *loop)
 	}
 }
 
+/* One turn for each that has something to do; it may come back into the list. */
+static void serve_ready(struct dgi_loop *loop)
+{
+	struct dgi_session *s = loop->ready, *next;
+
+	loop->ready = NULL;
+	for (; s; s = next) {
+		next = s->next_ready;
+		s->in_ready = false;
+		dgi_session_work(s, 0);
+	}
+}
+
+/* Pulls that waited for pushes look again. */
+static void serve_awaiting(struct dgi_loop *loop)
+{
+	struct dgi_session *s = loop->awaiting, *next;
+
+	loop->awaiting = NULL;
+	for (; s; s = next) {
+		next = s->next_awaiting;
+		s->in_awaiting = false;
+		dgi_session_work(s, 0);
+	}
+}
+
 /*
- * Sessions that wait for memory try again. The loop says that it has some before it tries, so that
- * whoever gives memory back afterwards wakes it.
+ * Sessions that wait for memory try again when some was given back. The loop says that it has some
+ * before it tries, so that whoever gives memory back afterwards wakes it.
  */
 static void retry_starved(struct dgi_loop *loop)
 {
-	bool any = false;
+	const bool any = loop->starved != NULL;
+	uint64_t given;
+	struct dgi_session *s, *next;
 
-	for (struct dgi_session *s = loop->sessions; s; s = s->next)
-		any |= s->is_starved;
 	if (any != loop->is_starved) {
 		loop->is_starved = any;
 		if (any)
 			atomic_fetch_add(&loop->server->n_starved, 1);
 		else
 			atomic_fetch_sub(&loop->server->n_starved, 1);
+		loop->seen_given = atomic_load(&loop->server->n_given) - 1; /* try once anyway */
 	}
-	for (struct dgi_session *s = any ? loop->sessions : NULL; s; s = s->next)
-		if (s->is_starved)
-			dgi_session_work(s, 0);
+	given = atomic_load(&loop->server->n_given);
+	if (!any || (given == loop->seen_given && !loop->is_draining))
+		return;
+	loop->seen_given = given;
+	s = loop->starved;
+	loop->starved = NULL;
+	for (; s; s = next) {
+		next = s->next_starved;
+		s->in_starved = false;
+		dgi_session_work(s, 0);
+	}
 }
 
 static void begin_draining(struct dgi_loop *loop)
@@ -276,6 +335,13 @@ static void serve_events(struct dgi_loop *loop, size_t n)
 	}
 }
 
+static int wait_ms(const struct dgi_loop *loop)
+{
+	if (loop->ready)
+		return 0;
+	return loop->sessions ? CHECK_EVERY_MS : IDLE_WAIT_MS;
+}
+
 static void *run(void *argument)
 {
 	struct dgi_loop *loop = argument;
@@ -285,10 +351,11 @@ static void *run(void *argument)
 	while (!st && !is_done(loop)) {
 		size_t n = 0;
 
-		st = dgi_poller_wait(&loop->poller, loop->sessions ? CHECK_EVERY_MS : IDLE_WAIT_MS,
-				     &n, &err);
+		st = dgi_poller_wait(&loop->poller, wait_ms(loop), &n, &err);
 		serve_events(loop, n);
 		empty_mailbox(loop);
+		serve_awaiting(loop);
+		serve_ready(loop);
 		if (atomic_load(&loop->server->draining) && !loop->is_draining)
 			begin_draining(loop);
 		retry_starved(loop);
@@ -338,8 +405,10 @@ void dgi_loop_close(struct dgi_loop *loop)
 	if (!loop->server)
 		return;
 	empty_mailbox(loop);
-	for (struct dgi_session *s = loop->sessions; s; s = s->next)
+	for (struct dgi_session *s = loop->sessions; s; s = s->next) {
 		dgi_session_kill(s);
+		s->in_ready = s->in_starved = s->in_awaiting = false;
+	}
 	bury_dead(loop);
 	dgi_pool_clear(&loop->pool);
 	dgi_poller_close(&loop->poller);

@@ -17,14 +17,18 @@ struct dgi_loop {
 	bool accepts; /* the listeners are this loop's */
 	int spare_fd; /* to accept with, and refuse, when there are no descriptors left */
 	struct dgi_session *sessions;
-	bool is_starved; /* counted in server->n_starved */
+	struct dgi_session *ready;    /* have something to do; linked by next_ready */
+	struct dgi_session *starved;  /* wait for memory; linked by next_starved */
+	struct dgi_session *awaiting; /* wait for the writer; linked by next_awaiting */
+	uint64_t seen_given;	      /* server->n_given when the starved were looked at */
+	bool is_starved;	      /* counted in server->n_starved */
 	bool is_draining;
 	int64_t drain_until_ms;
 	int64_t checked_ms; /* when the sessions' time was last looked at */
 
 	pthread_mutex_t lock;	       /* guards the mailbox: */
 	struct dgi_session *newcomers; /* linked by next */
-	struct dgi_push_job *written;
+	struct dgi_job *written;
 };
 
 /* dgi_loop_close() accepts a zero or failed one. Fails with FULL, IO. */
@@ -39,9 +43,14 @@ void dgi_loop_close(struct dgi_loop *loop);
 void dgi_loop_wake(const struct dgi_loop *loop);
 
 /* Takes jobs back from the writer; @owner is the loop. The writer's thread. */
-void dgi_loop_deliver(void *owner, struct dgi_push_job *jobs);
+void dgi_loop_deliver(void *owner, struct dgi_job *jobs);
+
+/* Some of the owner's pushes are settled. The writer's thread. */
+void dgi_loop_settled(void *owner);
 
 /* For sessions of the loop. */
+/* Takes note of what a session waits for, as it says itself. */
+void dgi_loop_note(struct dgi_loop *loop, struct dgi_session *session);
 struct dgi_pool *dgi_loop_pool(struct dgi_loop *loop);
 dg_status dgi_loop_watch(struct dgi_loop *loop, struct dgi_session *session, uint32_t events);
 

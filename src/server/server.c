@@ -31,6 +31,7 @@ void dgi_server_give(struct dg_server *server, struct dgi_budget *budget, uint64
 	dgi_budget_give(budget, n);
 	if (atomic_load(&server->n_starved) == 0)
 		return;
+	atomic_fetch_add(&server->n_given, 1);
 	for (size_t i = 0; i < server->n_loops; i++)
 		dgi_loop_wake(&server->loops[i]);
 }
@@ -226,6 +227,7 @@ dg_status dg_server_open(const char *path, const dg_server_options *options, dg_
 	if (!server)
 		return dgi_fail_memory(err, "server");
 	server->stop_fd = -1;
+	dgi_seats_init(&server->seats);
 	server->path = strdup(path);
 	if (server->path)
 		st = open_server(server, options ? options : &defaults, err);
@@ -253,6 +255,7 @@ void dg_server_close(dg_server *server)
 	dg_store_close(server->store);
 	if (server->stop_fd >= 0)
 		(void)close(server->stop_fd);
+	dgi_seats_clear(&server->seats);
 	free(server->path);
 	free(server);
 }

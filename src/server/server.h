@@ -8,6 +8,7 @@
 #define DGI_SERVER_H
 
 #include "budget.h"
+#include "seats.h"
 #include "socket.h"
 #include "writer.h"
 
@@ -25,6 +26,8 @@ struct dg_server {
 	struct dgi_budget requests; /* bodies that have come or are coming */
 	struct dgi_budget replies;  /* rows on their way out */
 	_Atomic unsigned n_starved; /* loops with a session that waits for one of the two */
+	_Atomic uint64_t n_given;   /* times that bytes were given back while there were any */
+	struct dgi_seats seats;
 	uint64_t connections_max;
 
 	struct dgi_listener listeners[DGI_LISTENERS_MAX];

@@ -3,8 +3,10 @@
 
 #include "deadline.h"
 #include "fail.h"
+#include "sessions.h"
 #include "uuid.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <unistd.h>
 
@@ -48,7 +50,7 @@ static dg_status check_age(const struct dgi_service *service, const struct dgi_h
 }
 
 dg_status dgi_service_hello(const struct dgi_service *service, const void *body, size_t n,
-			    uint8_t out[DGI_WELCOME_BYTES], dg_error *err)
+			    uint8_t out[DGI_WELCOME_BYTES], dg_uuid *session, dg_error *err)
 {
 	const dg_store_info *info = &service->info;
 	struct dgi_hello hello;
@@ -83,6 +85,7 @@ dg_status dgi_service_hello(const struct dgi_service *service, const void *body,
 		return dgi_fail(err, DG_MISMATCH, "this server has part %" PRIu32 ", not %" PRId32,
 				info->part, hello.part);
 	dgi_welcome_encode(&welcome, out);
+	*session = hello.session_uuid;
 	return DG_OK;
 }
 
@@ -178,57 +181,113 @@ dg_status dgi_service_plan_pull(const struct dgi_service *service, void *body, s
 		*out = (struct dgi_pull_plan){ .tensor = tensor,
 					       .rows = pull.rows,
 					       .n = pull.n,
+					       .after = pull.after,
 					       .reply_bytes = (size_t)reply_bytes };
 	return st;
 }
 
-dg_status dgi_service_pull(struct dgi_service *service, const struct dgi_pull_plan *plan,
-			   uint8_t *out, dg_error *err)
+void dgi_service_begin_pull(struct dgi_service *service, const struct dgi_pull_plan *plan,
+			    uint8_t *out)
 {
-	struct dgi_pulled pulled = {
+	const struct dgi_pulled pulled = {
 		.row_bytes = plan->tensor->row_bytes,
 		.n = plan->n,
-		.log_number = atomic_load(&service->log_number), /* before the rows are read */
+		.log_number = atomic_load(&service->log_number),
 	};
-	dg_status st = dgi_volume_gather(service->volume, plan->tensor->id, plan->rows, plan->n,
-					 out + DGI_PREFIX_BYTES, err);
 
-	if (st)
-		return dgi_context(err, st, "part %" PRIu32, service->info.part);
 	dgi_pulled_encode(&pulled, out);
 	atomic_fetch_add(&service->pulls, 1);
 	atomic_fetch_add(&service->rows_pulled, plan->n);
+}
+
+dg_status dgi_service_gather(struct dgi_service *service, const struct dgi_pull_plan *plan,
+			     size_t first, size_t n, uint8_t *out, dg_error *err)
+{
+	dg_status st =
+		dgi_volume_gather(service->volume, plan->tensor->id, plan->rows + first, n,
+				  out + DGI_PREFIX_BYTES + first * plan->tensor->row_bytes, err);
+
+	return st ? dgi_context(err, st, "part %" PRIu32, service->info.part) : DG_OK;
+}
+
+static_assert(DGI_PUSH_WINDOW <= DGI_SESSION_WINDOW, "the engine keeps what a client may repeat");
+static_assert(DGI_PARAMETERS_MAX <= DGI_STEP_PARAMETERS_MAX, "parameters fit a journal's entry");
+
+/* Of a fill the first row is translated, and the run must end within the part. */
+static dg_status translate_fill(const struct dgi_service *service, const dg_tensor_info *tensor,
+				dg_id run[2], dg_error *err)
+{
+	dg_id start, end;
+
+	dg_book_tensor_range(dg_store_book(service->store), tensor, service->info.part, &start,
+			     &end);
+	if (run[0] < start || run[0] > end || run[1] < 0 || run[1] > end - run[0])
+		return dgi_fail(err, DG_RANGE,
+				"tensor '%s': %" PRId64 " rows from %" PRId64
+				" on are not of part %" PRIu32 ", which has [%" PRId64 ", %" PRId64
+				")",
+				tensor->name, run[1], run[0], service->info.part, start, end);
+	run[0] -= start;
 	return DG_OK;
 }
 
-dg_status dgi_service_plan_push(const struct dgi_service *service, void *body, size_t n,
-				struct dgi_write *out, dg_error *err)
+dg_status dgi_service_plan_push(const struct dgi_service *service, void *body,
+				const struct dgi_push *push, struct dgi_write *out, dg_error *err)
 {
+	const bool fill = push->flags & DGI_PUSH_FILL;
 	const dg_tensor_info *tensor;
-	struct dgi_push push;
-	dg_status st = dgi_push_decode(body, n, &push, err);
+	dg_status st = find_tensor(service, push->tensor, &tensor, err);
 
-	if (!st)
-		st = find_tensor(service, push.tensor, &tensor, err);
 	if (st)
 		return st;
-	if (push.operation != DGI_PUSH_ASSIGN || push.flags)
-		return dgi_fail(err, DG_UNSUPPORTED, "push: operation %u, flags %x", push.operation,
-				push.flags);
 	if (tensor->flags & DG_TENSOR_SYSTEM)
 		return dgi_fail(err, DG_INVALID,
 				"tensor '%s' is kept by the store itself and takes no pushes",
 				tensor->name);
-	if (push.row_bytes != tensor->row_bytes)
+	if (push->row_bytes != tensor->row_bytes)
 		return dgi_fail(err, DG_MISMATCH,
 				"tensor '%s' has rows of %" PRIu32 " bytes, the push of %" PRIu32,
-				tensor->name, tensor->row_bytes, push.row_bytes);
-	st = translate(service, tensor, rows_in(body), push.n, err);
-	if (!st)
-		*out = (struct dgi_write){
-			.tensor = tensor->id, .rows = push.rows, .n = push.n, .data = push.data
-		};
-	return st;
+				tensor->name, tensor->row_bytes, push->row_bytes);
+	st = fill ? translate_fill(service, tensor, rows_in(body), err)
+		  : translate(service, tensor, rows_in(body), push->n, err);
+	if (st)
+		return st;
+	*out = (struct dgi_write){
+		.tensor = tensor->id,
+		.op = (dg_operation)push->operation, /* 0 for a step */
+		.rule = push->rule,
+		.parameters = push->parameters,
+		.parameters_bytes = push->parameters_bytes,
+		.fill = fill,
+		.rows = push->rows,
+		.n = push->n,
+		.data = push->data,
+		.number = push->number,
+		.floor = push->floor,
+	};
+	return DG_OK;
+}
+
+dg_status dgi_service_plan_end(const struct dgi_service *service, const struct dgi_session_end *end,
+			       struct dgi_write *out, dg_error *err)
+{
+	size_t n;
+	const dg_tensor_info *tensors = dgi_volume_tensors(service->volume, &n);
+
+	*out = (struct dgi_write){ .session = end->session_uuid };
+	if (end->operation == DGI_SESSION_CLOSE)
+		return DG_OK;
+	/* A tombstone is an entry of the journal, which names a tensor, and changes no row of it. */
+	out->expire = true;
+	for (size_t i = 0; i < n; i++)
+		if (tensors[i].durability == DG_DURABLE_COMMIT) {
+			out->tensor = tensors[i].id;
+			return DG_OK;
+		}
+	return dgi_fail(err, DG_UNSUPPORTED,
+			"part %" PRIu32
+			" has no tensor that is durable, nor a journal for a tombstone",
+			service->info.part);
 }
 
 dg_status dgi_service_apply(struct dgi_service *service, struct dgi_write *writes, size_t n,
@@ -237,7 +296,7 @@ dg_status dgi_service_apply(struct dgi_service *service, struct dgi_write *write
 	dg_status st = dgi_volume_apply(service->volume, writes, n, err);
 
 	for (size_t i = 0; i < n && !st; i++) {
-		if (writes[i].status != DG_OK)
+		if (writes[i].status != DG_OK || writes[i].expire)
 			continue;
 		atomic_store(&service->log_number, writes[i].log_number);
 		atomic_fetch_add(&service->pushes, 1);

@@ -24,9 +24,10 @@ struct dgi_service {
 
 void dgi_service_init(struct dgi_service *service, dg_store *store);
 
-/* Fails with PROTO, VERSION, MISMATCH (another cluster, store or part): the connection ends. */
+/* Sets *session to the one that the client names, or zero. Fails with PROTO, VERSION, MISMATCH (another
+ * cluster, store or part, or a store older than the client met): the connection ends. */
 dg_status dgi_service_hello(const struct dgi_service *service, const void *body, size_t n,
-			    uint8_t out[DGI_WELCOME_BYTES], dg_error *err);
+			    uint8_t out[DGI_WELCOME_BYTES], dg_uuid *session, dg_error *err);
 
 void dgi_service_ping(const struct dgi_service *service, uint8_t out[DGI_STATUS_BYTES]);
 
@@ -39,6 +40,7 @@ struct dgi_pull_plan {
 	const dg_tensor_info *tensor;
 	const dg_id *rows; /* lent by the request's body */
 	size_t n;
+	uint64_t after; /* see struct dgi_pull */
 	size_t reply_bytes;
 };
 
@@ -48,17 +50,24 @@ struct dgi_pull_plan {
  */
 dg_status dgi_service_plan_pull(const struct dgi_service *service, void *body, size_t n,
 				struct dgi_pull_plan *out, dg_error *err);
-/* Gathers into @out, which has plan->reply_bytes. Fails with CORRUPT, NOMEM. */
-dg_status dgi_service_pull(struct dgi_service *service, const struct dgi_pull_plan *plan,
-			   uint8_t *out, dg_error *err);
+/* Begins the answer in @out, which has plan->reply_bytes: before any row is read. */
+void dgi_service_begin_pull(struct dgi_service *service, const struct dgi_pull_plan *plan,
+			    uint8_t *out);
+/* Gathers rows [first, first + n) of the plan into it. Fails with CORRUPT, NOMEM. */
+dg_status dgi_service_gather(struct dgi_service *service, const struct dgi_pull_plan *plan,
+			     size_t first, size_t n, uint8_t *out, dg_error *err);
 
 /*
- * Reads a push, translates its row numbers in place, and sets the fields of @out that say what to
- * write; they are lent by @body. Fails as a pull does, and with MISMATCH (bytes of a row), INVALID
- * (a system tensor), UNSUPPORTED (an operation).
+ * Translates the row numbers of @push in place, which was decoded from @body, and sets the fields of
+ * @out that say what to write; they are lent by @body. Fails as a pull does, and with MISMATCH (bytes
+ * of a row), INVALID (a system tensor).
  */
-dg_status dgi_service_plan_push(const struct dgi_service *service, void *body, size_t n,
-				struct dgi_write *out, dg_error *err);
+dg_status dgi_service_plan_push(const struct dgi_service *service, void *body,
+				const struct dgi_push *push, struct dgi_write *out, dg_error *err);
+/* The write that expires a session; of a close it says only which. Fails with UNSUPPORTED (a store
+ * without tensors). */
+dg_status dgi_service_plan_end(const struct dgi_service *service, const struct dgi_session_end *end,
+			       struct dgi_write *out, dg_error *err);
 /* Applies them, see dgi_volume_apply(): each is to be acknowledged once it is durable. */
 dg_status dgi_service_apply(struct dgi_service *service, struct dgi_write *writes, size_t n,
 			    dg_error *err);

@@ -5,15 +5,17 @@
 #include "fail.h"
 #include "log.h"
 #include "loop.h"
+#include "reply.h"
+#include "uuid.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-#define CREDITS (16U << 20) /* bytes of requests that a client may have unanswered */
 #define SMALL_BYTES 8192
-#define LINGER_MS 2000 /* for the peer to read our last words */
+#define REQUEST_BYTES_MAX ((uint64_t)DGI_CREDITS_MAX * 2) /* of a client that heeds no credits */
+#define LINGER_MS 2000					  /* for the peer to read our last words */
 
 static const struct dgi_conn_limits limits = {
 	.handshake_ms = 5000,
@@ -22,8 +24,8 @@ static const struct dgi_conn_limits limits = {
 	.send_bytes_max = 8U << 20,
 };
 
-struct push {
-	struct dgi_push_job job; /* first */
+struct job {
+	struct dgi_job job; /* first */
 	struct dgi_session *session;
 	struct dgi_message message;
 };
@@ -49,11 +51,7 @@ static uint64_t cost_of(const struct dgi_frame *frame)
 	return frame->body_bytes + DGI_REQUEST_OVERHEAD_BYTES;
 }
 
-/*
- * One small request at a time of each client, and its answer, need not wait for the memory that
- * large ones take: clients that do little are served whatever the others do.
- */
-static bool take_memory(struct dgi_budget *budget, uint64_t n, bool is_only)
+bool dgi_session_take(struct dgi_budget *budget, uint64_t n, bool is_only)
 {
 	if (!is_only || n > SMALL_BYTES)
 		return dgi_budget_take(budget, n);
@@ -64,9 +62,15 @@ static bool take_memory(struct dgi_budget *budget, uint64_t n, bool is_only)
 static bool place(void *context, const struct dgi_frame *frame, struct dgi_place *out)
 {
 	struct dgi_session *s = context;
+	uint64_t cost = cost_of(frame);
 
 	(void)out;
-	return take_memory(&s->server->requests, cost_of(frame), s->n_pending == 0);
+	if (s->request_bytes && s->request_bytes + cost > REQUEST_BYTES_MAX)
+		return false;
+	if (!dgi_session_take(&s->server->requests, cost, s->request_bytes == 0))
+		return false;
+	s->request_bytes += cost;
+	return true;
 }
 
 void dgi_session_begin(struct dgi_session *s, struct dgi_loop *loop, struct dgi_pool *pool)
@@ -80,13 +84,20 @@ void dgi_session_begin(struct dgi_session *s, struct dgi_loop *loop, struct dgi_
 void dgi_session_free(struct dgi_session *s)
 {
 	dgi_conn_clear(&s->conn);
+	dgi_seats_leave(&s->server->seats, s->seat);
 	free(s);
 }
 
-static void release(struct dgi_session *s, struct dgi_message *message)
+static void give_request(struct dgi_session *s, const struct dgi_frame *frame)
 {
-	dgi_message_clear(s->conn.in.pool, message);
-	dgi_server_give(s->server, &s->server->requests, cost_of(&message->frame));
+	s->request_bytes -= cost_of(frame);
+	dgi_server_give(s->server, &s->server->requests, cost_of(frame));
+}
+
+void dgi_session_release(struct dgi_session *s, struct dgi_message *message)
+{
+	dgi_message_clear(dgi_loop_pool(s->loop), message);
+	give_request(s, &message->frame);
 }
 
 void dgi_session_kill(struct dgi_session *s)
@@ -94,12 +105,10 @@ void dgi_session_kill(struct dgi_session *s)
 	if (s->is_dead)
 		return;
 	s->is_dead = true;
-	s->is_starved = false;
+	s->is_ready = s->is_starved = false;
 	if (s->conn.in.in_body)
-		dgi_server_give(s->server, &s->server->requests, cost_of(&s->conn.in.frame));
-	if (s->has_waiting)
-		release(s, &s->waiting);
-	s->has_waiting = false;
+		give_request(s, &s->conn.in.frame);
+	dgi_pulls_clear(s);
 	dgi_server_give(s->server, &s->server->replies, s->reply_bytes);
 	s->reply_bytes = 0;
 	dgi_conn_clear(&s->conn);
@@ -117,68 +126,49 @@ static void begin_closing(struct dgi_session *s)
 
 /* --- Answers --- */
 
-static struct dgi_frame reply_to(const struct dgi_session *s, const struct dgi_frame *request)
-{
-	return (struct dgi_frame){
-		.version = DGI_PROTOCOL_VERSION,
-		.type = request->type,
-		.flags = DGI_FRAME_REPLY,
-		.request_id = request->request_id,
-		.durable = s->conn.established ? dgi_volume_durable(s->server->service.volume) : 0,
-		.credits = s->conn.established ? CREDITS : 0
-	};
-}
-
-static void send_reply(struct dgi_session *s, struct dgi_frame frame, const struct dgi_body *body)
-{
-	if (dgi_conn_send(&s->conn, frame, body, NULL) != DG_OK)
-		dgi_session_kill(s); /* out of memory: an answer left out would never be missed */
-}
-
-static void reply_bytes(struct dgi_session *s, const struct dgi_frame *request, const void *data,
-			size_t n)
-{
-	struct dgi_body body = { .copied = data, .copied_bytes = n };
-
-	send_reply(s, reply_to(s, request), &body);
-}
-
-static void reply_error(struct dgi_session *s, const struct dgi_frame *request,
-			const dg_error *error)
-{
-	struct dgi_frame frame = reply_to(s, request);
-	struct dgi_body body = { .copied = error->text,
-				 .copied_bytes = strnlen(error->text, sizeof error->text) };
-
-	frame.status = (uint16_t)error->status;
-	send_reply(s, frame, &body);
-}
-
 void dgi_session_refuse(struct dgi_session *s, const dg_error *error)
 {
 	struct dgi_frame whole_connection = { .type = DGI_HELLO };
 
 	s->is_refused = true;
-	reply_error(s, &whole_connection, error);
+	dgi_reply_error(s, &whole_connection, error);
 	begin_closing(s);
 }
 
 /* --- Requests --- */
 
+/* From here on the client's pushes come on this connection. */
+static dg_status take_seat(struct dgi_session *s, const dg_uuid *session, dg_error *err)
+{
+	dgi_server_session_init(&s->numbers, session);
+	if (dgi_uuid_is_zero(session))
+		return DG_OK;
+	s->seat = dgi_seats_take(&s->server->seats, session);
+	return s->seat ? DG_OK : dgi_fail_memory(err, "session");
+}
+
 static void handle_hello(struct dgi_session *s, const struct dgi_message *m)
 {
 	uint8_t welcome[DGI_WELCOME_BYTES];
+	dg_uuid session;
 	dg_error err = { 0 };
+	dg_status st;
 
-	if (dgi_service_hello(&s->server->service, m->body, m->head_bytes, welcome, &err) !=
-	    DG_OK) {
+	if (s->conn.established)
+		st = dgi_fail(&err, DG_PROTO, "hello: said already");
+	else
+		st = dgi_service_hello(&s->server->service, m->body, m->head_bytes, welcome,
+				       &session, &err);
+	if (!st)
+		st = take_seat(s, &session, &err);
+	if (st) {
 		s->is_refused = true;
-		reply_error(s, &m->frame, &err);
+		dgi_reply_error(s, &m->frame, &err);
 		begin_closing(s);
 		return;
 	}
 	dgi_conn_establish(&s->conn);
-	reply_bytes(s, &m->frame, welcome, sizeof welcome);
+	dgi_reply_bytes(s, &m->frame, welcome, sizeof welcome);
 }
 
 static void handle_ping(struct dgi_session *s, const struct dgi_message *m)
@@ -186,125 +176,223 @@ static void handle_ping(struct dgi_session *s, const struct dgi_message *m)
 	uint8_t status[DGI_STATUS_BYTES];
 
 	dgi_service_ping(&s->server->service, status);
-	reply_bytes(s, &m->frame, status, sizeof status);
+	dgi_reply_bytes(s, &m->frame, status, sizeof status);
+}
+
+static dg_status describe(struct dgi_session *s, const struct dgi_message *m, uint8_t *room,
+			  uint8_t **block, size_t *n, dg_error *err)
+{
+	dg_status st = dgi_service_describe(&s->server->service, m->body, m->head_bytes, room,
+					    DGI_DESCRIBED_BYTES_MAX, n, err);
+
+	if (st)
+		return st;
+	*block = dgi_pool_get(s->conn.in.pool,
+			      *n); /* what waits to be sent is no larger than it is */
+	if (!*block)
+		return dgi_fail_memory(err, "describe");
+	memcpy(*block, room, *n);
+	return DG_OK;
 }
 
 static void handle_describe(struct dgi_session *s, const struct dgi_message *m)
 {
 	struct dgi_pool *pool = s->conn.in.pool;
-	struct dgi_body body = { .block = dgi_pool_get(pool, DGI_DESCRIBED_BYTES_MAX),
-				 .block_room = DGI_DESCRIBED_BYTES_MAX };
+	uint8_t *room = dgi_pool_get(pool, DGI_DESCRIBED_BYTES_MAX);
+	uint8_t *block = NULL;
 	dg_error err = { 0 };
+	size_t n = 0;
 	dg_status st;
 
-	if (!body.block)
-		st = dgi_fail_memory(&err, "describe");
+	st = room ? describe(s, m, room, &block, &n, &err) : dgi_fail_memory(&err, "describe");
+	dgi_pool_put(pool, room, DGI_DESCRIBED_BYTES_MAX);
+	if (st)
+		dgi_reply_error(s, &m->frame, &err);
 	else
-		st = dgi_service_describe(&s->server->service, m->body, m->head_bytes, body.block,
-					  DGI_DESCRIBED_BYTES_MAX, &body.block_bytes, &err);
-	if (!st) {
-		send_reply(s, reply_to(s, &m->frame), &body);
-		return;
-	}
-	dgi_pool_put(pool, body.block, DGI_DESCRIBED_BYTES_MAX);
-	reply_error(s, &m->frame, &err);
+		dgi_reply_block(s, &m->frame, block, n);
 }
 
-/* Serves a pull for which memory has been taken from the budget. */
-static void answer_pull(struct dgi_session *s, const struct dgi_frame *request,
-			const struct dgi_pull_plan *plan)
+uint64_t dgi_session_settled(struct dgi_session *s)
 {
-	struct dgi_pool *pool = s->conn.in.pool;
-	struct dgi_body body = { .block = dgi_pool_get(pool, plan->reply_bytes),
-				 .block_bytes = plan->reply_bytes };
-	dg_error err = { 0 };
-	dg_status st = DG_OK;
+	uint64_t settled = atomic_load(&s->progress.n_settled);
 
-	s->reply_bytes += plan->reply_bytes;
-	if (!body.block)
-		st = dgi_fail_memory(&err, "rows pulled");
-	else
-		st = dgi_service_pull(&s->server->service, plan, body.block, &err);
-	if (!st) {
-		send_reply(s, reply_to(s, request), &body);
-		return;
-	}
-	dgi_pool_put(pool, body.block, body.block_bytes);
-	reply_error(s, request, &err);
+	dgi_server_session_settle(&s->numbers, settled - s->numbers.n_settled);
+	return settled;
 }
 
-/* Returns true when the message is kept: it waits for memory. */
+/* The numbers of a client that does not keep to the protocol are the end of its connection. */
+static void refuse_numbers(struct dgi_session *s, const struct dgi_frame *request, dg_status st,
+			   const dg_error *err)
+{
+	if (st == DG_PROTO)
+		dgi_session_refuse(s, err);
+	else
+		dgi_reply_error(s, request, err);
+}
+
+static void look_at_seat(struct dgi_session *s)
+{
+	s->numbers.is_taken = s->seat && atomic_load(&s->seat->is_taken);
+}
+
+/* Returns true when the message is kept. */
 static bool handle_pull(struct dgi_session *s, struct dgi_message *m)
 {
 	struct dgi_pull_plan plan;
+	uint64_t turn = 0;
 	dg_error err = { 0 };
 
 	if (dgi_service_plan_pull(&s->server->service, m->body, m->head_bytes, &plan, &err)) {
-		reply_error(s, &m->frame, &err);
+		dgi_reply_error(s, &m->frame, &err);
 		return false;
 	}
-	if (!take_memory(&s->server->replies, plan.reply_bytes, !s->conn.out.first)) {
-		s->has_waiting = true;
-		s->waiting = *m;
-		s->plan = plan;
-		s->is_starved = true;
-		return true;
+	if (plan.after) {
+		dg_status st;
+
+		look_at_seat(s);
+		st = dgi_server_session_pull(&s->numbers, plan.after, &turn, &err);
+		if (st) {
+			refuse_numbers(s, &m->frame, st, &err);
+			return false;
+		}
 	}
-	answer_pull(s, &m->frame, &plan);
-	return false;
+	return dgi_pulls_begin(s, m, &plan, turn);
+}
+
+static struct dgi_job *new_job(struct dgi_session *s, const struct dgi_message *m)
+{
+	struct job *job = calloc(1, sizeof *job);
+
+	if (!job)
+		return NULL;
+	job->session = s;
+	job->message = *m;
+	if (m->frame.deadline_ms)
+		job->job.expires_ms = dgi_now_ms() + m->frame.deadline_ms;
+	job->job.seat = s->seat;
+	job->job.owner = s->loop;
+	job->job.done = dgi_loop_deliver;
+	return &job->job;
+}
+
+static void submit(struct dgi_session *s, struct dgi_job *job)
+{
+	s->n_pending++;
+	dgi_writer_submit(&s->server->writer, job);
 }
 
 /* Returns true when the message is kept: the writer has it. */
 static bool handle_push(struct dgi_session *s, struct dgi_message *m)
 {
-	struct push *push = calloc(1, sizeof *push);
+	struct dgi_job *job = NULL;
+	struct dgi_push push;
 	dg_error err = { 0 };
-	dg_status st;
+	dg_status st = dgi_push_decode(m->body, m->head_bytes, &push, &err);
 
-	if (!push)
-		st = dgi_fail_memory(&err, "push");
-	else
-		st = dgi_service_plan_push(&s->server->service, m->body, m->head_bytes,
-					   &push->job.write, &err);
 	if (st) {
-		free(push);
-		reply_error(s, &m->frame, &err);
+		dgi_reply_error(s, &m->frame, &err);
 		return false;
 	}
-	push->session = s;
-	push->message = *m;
-	if (m->frame.deadline_ms)
-		push->job.expires_ms = dgi_now_ms() + m->frame.deadline_ms;
-	push->job.owner = s->loop;
-	push->job.done = dgi_loop_deliver;
-	s->n_pending++;
-	dgi_writer_submit(&s->server->writer, &push->job);
+	look_at_seat(s);
+	st = dgi_server_session_push(&s->numbers, &push, &err);
+	if (st) {
+		refuse_numbers(s, &m->frame, st, &err);
+		return false;
+	}
+	job = new_job(s, m);
+	if (!job)
+		st = dgi_fail_memory(&err, "push");
+	else
+		st = dgi_service_plan_push(&s->server->service, m->body, &push, &job->write, &err);
+	if (st) {
+		free(job);
+		dgi_reply_error(s, &m->frame, &err);
+		return false;
+	}
+	job->wait_durable = push.flags & DGI_PUSH_WAIT_DURABLE;
+	job->write.session = s->numbers.id;
+	job->progress = &s->progress;
+	job->settled = dgi_loop_settled;
+	dgi_server_session_hand_on(&s->numbers);
+	submit(s, job);
 	return true;
 }
 
-struct dgi_session *dgi_session_of(struct dgi_push_job *job)
+static dg_status check_end(const struct dgi_session *s, const struct dgi_session_end *end,
+			   dg_error *err)
 {
-	return ((struct push *)job)->session;
+	if (dgi_uuid_is_zero(&end->session_uuid))
+		return dgi_fail(err, DG_INVALID, "session: its id is zero");
+	if (end->operation == DGI_SESSION_EXPIRE)
+		return DG_OK;
+	if (!s->seat)
+		return dgi_fail(err, DG_NOTFOUND, "this connection has no session to close");
+	if (!dgi_uuid_equal(&end->session_uuid, &s->numbers.id))
+		return dgi_fail(err, DG_INVALID, "another session than the connection's own");
+	return DG_OK;
 }
 
-void dgi_session_pushed(struct dgi_session *s, struct dgi_push_job *job)
+/* Returns true when the message is kept: the writer has it. */
+static bool handle_session_end(struct dgi_session *s, struct dgi_message *m)
 {
-	struct push *push = (struct push *)job;
-	struct dgi_pushed pushed = { .log_number = job->write.log_number,
-				     .repeat = job->write.repeat };
+	struct dgi_session_end end;
+	struct dgi_job *job = NULL;
+	dg_error err = { 0 };
+	dg_status st = dgi_session_end_decode(m->body, m->head_bytes, &end, &err);
+
+	if (!st)
+		st = check_end(s, &end, &err);
+	if (!st) {
+		job = new_job(s, m);
+		st = job ? dgi_service_plan_end(&s->server->service, &end, &job->write, &err)
+			 : dgi_fail_memory(&err, "session");
+	}
+	if (st) {
+		free(job);
+		dgi_reply_error(s, &m->frame, &err);
+		return false;
+	}
+	job->forget = end.operation == DGI_SESSION_CLOSE;
+	if (!job->forget) {
+		job->seat = NULL; /* anybody may */
+		dgi_seats_end(&s->server->seats, &end.session_uuid);
+	}
+	submit(s, job);
+	return true;
+}
+
+struct dgi_session *dgi_session_of(struct dgi_job *job)
+{
+	return ((struct job *)job)->session;
+}
+
+static void answer_job(struct dgi_session *s, const struct job *job)
+{
+	const struct dgi_write *write = &job->job.write;
+	const struct dgi_pushed pushed = { .log_number = write->log_number,
+					   .repeat = write->repeat };
 	uint8_t encoded[DGI_PUSHED_BYTES];
 
+	dgi_pushed_encode(&pushed, encoded);
+	dgi_reply_bytes(s, &job->message.frame, encoded,
+			job->message.frame.type == DGI_PUSH ? sizeof encoded : 0);
+}
+
+void dgi_session_pushed(struct dgi_session *s, struct dgi_job *done)
+{
+	struct job *job = (struct job *)done;
+
 	s->n_pending--;
-	if (!s->is_dead && job->write.status != DG_OK) {
-		job->write.error.status = job->write.status;
-		reply_error(s, &push->message.frame, &job->write.error);
+	if (!s->is_dead && done->write.status != DG_OK) {
+		done->write.error.status = done->write.status;
+		dgi_reply_error(s, &job->message.frame, &done->write.error);
 	} else if (!s->is_dead) {
-		dgi_pushed_encode(&pushed, encoded);
-		reply_bytes(s, &push->message.frame, encoded, sizeof encoded);
+		answer_job(s, job);
 	}
-	dgi_message_clear(dgi_loop_pool(s->loop), &push->message);
-	dgi_server_give(s->server, &s->server->requests, cost_of(&push->message.frame));
-	free(push);
+	if (done->forget && done->write.status == DG_OK)
+		atomic_store(&s->seat->is_taken, true); /* what comes now would open it again */
+	dgi_session_release(s, &job->message);
+	free(job);
 }
 
 /* May this request be answered on this connection? Else the connection ends. */
@@ -328,7 +416,7 @@ static void handle(struct dgi_session *s, struct dgi_message *m)
 	if (check_request(s, &m->frame, &err) != DG_OK) {
 		dgi_session_refuse(s, &err);
 	} else if (dgi_message_check(&m->frame, &err) != DG_OK) {
-		reply_error(s, &m->frame, &err);
+		dgi_reply_error(s, &m->frame, &err);
 	} else {
 		switch ((enum dgi_message_type)m->frame.type) {
 		case DGI_HELLO:
@@ -347,13 +435,12 @@ static void handle(struct dgi_session *s, struct dgi_message *m)
 			kept = handle_push(s, m);
 			break;
 		case DGI_SESSION:
-			(void)dgi_fail(&err, DG_UNSUPPORTED, "this server has no sessions");
-			reply_error(s, &m->frame, &err);
+			kept = handle_session_end(s, m);
 			break;
 		}
 	}
 	if (!kept)
-		release(s, m);
+		dgi_session_release(s, m);
 }
 
 /* --- Coming and going of bytes --- */
@@ -361,18 +448,6 @@ static void handle(struct dgi_session *s, struct dgi_message *m)
 static bool is_congested(const struct dgi_session *s)
 {
 	return s->conn.out.bytes > limits.send_bytes_max;
-}
-
-static void serve_waiting(struct dgi_session *s)
-{
-	if (!take_memory(&s->server->replies, s->plan.reply_bytes, !s->conn.out.first)) {
-		s->is_starved = true;
-		return;
-	}
-	answer_pull(s, &s->waiting.frame, &s->plan);
-	if (s->has_waiting)
-		release(s, &s->waiting);
-	s->has_waiting = false;
 }
 
 /* Handles what has arrived, one message; false when there is nothing to handle now. */
@@ -385,7 +460,13 @@ static bool serve_next(struct dgi_session *s)
 
 	if (s->is_dead || s->is_closing || s->is_starved || is_congested(s))
 		return false;
+	if (s->served_bytes >= DGI_SLICE_BYTES) {
+		s->is_ready = true; /* for the next turn */
+		return false;
+	}
 	st = dgi_conn_next(&s->conn, &answer, &message, &err);
+	if (st == DG_NOMEM) /* memory for it was promised, but there is none */
+		give_request(s, &s->conn.in.frame);
 	if (st == DG_CLOSED)
 		begin_closing(s);
 	else if (st)
@@ -428,7 +509,7 @@ static void finish(struct dgi_session *s)
 {
 	int unread;
 
-	if (s->is_dead || !s->is_closing || s->n_pending || s->has_waiting || s->conn.out.first)
+	if (s->is_dead || !s->is_closing || s->n_pending || s->pulls.first || s->conn.out.first)
 		return;
 	if (!s->is_shut) {
 		(void)shutdown(s->conn.fd, SHUT_WR);
@@ -460,13 +541,15 @@ void dgi_session_work(struct dgi_session *s, uint32_t events)
 		read_away(s);
 	else if ((events & EPOLLIN) && dgi_conn_receive(&s->conn, NULL) != DG_OK)
 		dgi_session_kill(s);
-	s->is_starved = false;
-	if (!s->is_dead && s->has_waiting)
-		serve_waiting(s);
+	s->is_starved = s->is_ready = false;
+	s->served_bytes = 0;
+	if (!s->is_dead)
+		dgi_pulls_go_on(s);
 	while (more) {
 		while (serve_next(s))
 			;
-		more = !s->is_dead && is_congested(s) && !s->is_closing && !s->is_starved;
+		more = !s->is_dead && is_congested(s) && !s->is_closing && !s->is_starved &&
+		       !s->is_ready;
 		flush(s);
 		more = more && !s->is_dead && !is_congested(s);
 	}
@@ -476,6 +559,7 @@ void dgi_session_work(struct dgi_session *s, uint32_t events)
 	if (s->is_dead)
 		return;
 	dgi_conn_pause(&s->conn, s->is_starved);
+	dgi_loop_note(s->loop, s);
 	events = wanted_events(s);
 	if (events != s->events && dgi_loop_watch(s->loop, s, events) != DG_OK)
 		dgi_session_kill(s);
@@ -498,8 +582,11 @@ void dgi_session_check_time(struct dgi_session *s, int64_t now_ms)
 			dgi_session_kill(s);
 		return;
 	}
-	if (dgi_conn_check_time(&s->conn, now_ms, &err) == DG_OK)
+	if (dgi_conn_check_time(&s->conn, now_ms, &err) == DG_OK) {
+		if (s->pulls.first) /* one may be late */
+			dgi_session_work(s, 0);
 		return;
+	}
 	dgi_log(DG_LOG_INFO, "a client is dropped: %s", err.text);
 	dgi_session_kill(s);
 }

@@ -5,15 +5,17 @@
 #include "fail.h"
 #include "thread.h"
 
-#define WRITES_MAX 256	     /* applied in one go */
+#include <string.h>
+
+#define WRITES_MAX DGI_WRITES_MAX
 #define DURABLE_WAIT_MS 5000 /* at the end */
 
 static const char disk_failed[] = "the disk failed: nothing more can be made durable";
 
 /* Takes what has come, at most WRITES_MAX; waits for something. NULL: stop. */
-static struct dgi_push_job *take(struct dgi_writer *writer, size_t *n)
+static struct dgi_job *take(struct dgi_writer *writer, size_t *n)
 {
-	struct dgi_push_job *jobs, *last;
+	struct dgi_job *jobs, *last;
 
 	(void)pthread_mutex_lock(&writer->lock);
 	while (!writer->first && !writer->stopping)
@@ -34,10 +36,10 @@ static struct dgi_push_job *take(struct dgi_writer *writer, size_t *n)
 }
 
 /* Hands jobs back, neighbours of one owner together, so that it is woken once. */
-static void hand_back(struct dgi_push_job *jobs)
+static void hand_back(struct dgi_job *jobs)
 {
 	while (jobs) {
-		struct dgi_push_job *first = jobs, *last = jobs;
+		struct dgi_job *first = jobs, *last = jobs;
 
 		while (last->next && last->next->owner == first->owner)
 			last = last->next;
@@ -47,7 +49,7 @@ static void hand_back(struct dgi_push_job *jobs)
 	}
 }
 
-static bool is_expired(struct dgi_push_job *job)
+static bool is_expired(struct dgi_job *job)
 {
 	if (job->expires_ms == 0 || dgi_now_ms() <= job->expires_ms)
 		return false;
@@ -57,12 +59,23 @@ static bool is_expired(struct dgi_push_job *job)
 	return true;
 }
 
+/* A session that went on by another connection, or has ended. */
+static bool is_fenced(struct dgi_job *job)
+{
+	if (!job->seat || !atomic_load(&job->seat->is_taken))
+		return false;
+	job->write.status = dgi_fail(&job->write.error, DG_DENIED,
+				     "the session has ended, or another connection has taken it "
+				     "over; the push was not applied");
+	return true;
+}
+
 /* --- Becoming durable --- */
 
 /* Takes the jobs that are durable now, or all of them, from the front of those applied. */
-static struct dgi_push_job *take_applied(struct dgi_writer *writer, uint64_t durable, bool all)
+static struct dgi_job *take_applied(struct dgi_writer *writer, uint64_t durable, bool all)
 {
-	struct dgi_push_job *jobs = NULL, *last = NULL;
+	struct dgi_job *jobs = NULL, *last = NULL;
 
 	(void)pthread_mutex_lock(&writer->lock);
 	while (writer->first_applied && (all || writer->first_applied->write.wait_for <= durable)) {
@@ -81,9 +94,9 @@ static struct dgi_push_job *take_applied(struct dgi_writer *writer, uint64_t dur
 	return jobs;
 }
 
-static void refuse_jobs(struct dgi_push_job *jobs, dg_status status, const char *text)
+static void refuse_jobs(struct dgi_job *jobs, dg_status status, const char *text)
 {
-	for (struct dgi_push_job *job = jobs; job; job = job->next)
+	for (struct dgi_job *job = jobs; job; job = job->next)
 		job->write.status = dgi_fail(&job->write.error, status, "%s", text);
 }
 
@@ -103,7 +116,7 @@ static void note_broken(struct dgi_writer *writer, const dg_error *error)
 static void on_durable(void *context, uint64_t log_number, dg_status status)
 {
 	struct dgi_writer *writer = context;
-	struct dgi_push_job *jobs;
+	struct dgi_job *jobs;
 	dg_error error = { 0 };
 
 	if (status) {
@@ -121,13 +134,13 @@ static void on_durable(void *context, uint64_t log_number, dg_status status)
 /* --- Applying --- */
 
 /* Jobs whose senders wait for the disk wait, in order; the others go back as they are. */
-static void wait_for_disk(struct dgi_writer *writer, struct dgi_push_job *jobs)
+static void wait_for_disk(struct dgi_writer *writer, struct dgi_job *jobs)
 {
-	struct dgi_push_job *ready = NULL, **ready_end = &ready;
+	struct dgi_job *ready = NULL, **ready_end = &ready;
 
 	(void)pthread_mutex_lock(&writer->lock);
 	while (jobs) {
-		struct dgi_push_job *job = jobs;
+		struct dgi_job *job = jobs;
 
 		jobs = job->next;
 		job->next = NULL;
@@ -151,32 +164,64 @@ static void wait_for_disk(struct dgi_writer *writer, struct dgi_push_job *jobs)
 	hand_back(take_applied(writer, dgi_volume_durable(writer->service->volume), false));
 }
 
-/* Applies a list of jobs; each gets its status. */
-static void apply_jobs(struct dgi_writer *writer, struct dgi_push_job *jobs)
+/* Tells how far the connections have come: what is applied can be read. */
+static void settle(struct dgi_job *jobs)
 {
-	struct dgi_push_job *taken[WRITES_MAX];
-	struct dgi_write writes[WRITES_MAX];
-	dg_error error = { 0 };
-	size_t n = 0;
-	dg_status st = DG_OK;
+	for (struct dgi_job *job = jobs; job; job = job->next) {
+		if (!job->progress)
+			continue;
+		atomic_fetch_add(&job->progress->n_settled, 1);
+		if (atomic_load(&job->progress->is_awaited))
+			job->settled(job->owner);
+	}
+}
 
-	for (struct dgi_push_job *job = jobs; job; job = job->next)
-		if (!is_expired(job)) {
-			taken[n] = job;
-			writes[n++] = job->write;
-		}
-	if (n)
-		st = dgi_service_apply(writer->service, writes, n, &error);
+static void apply_writes(struct dgi_writer *writer, struct dgi_job **taken, size_t n)
+{
+	static const size_t size = sizeof(struct dgi_write);
+	dg_error error = { 0 };
+	dg_status st;
+
+	if (n == 0)
+		return;
 	for (size_t i = 0; i < n; i++)
-		taken[i]->write = writes[i];
+		memcpy(&writer->writes[i], &taken[i]->write, size);
+	st = dgi_service_apply(writer->service, writer->writes, n, &error);
+	for (size_t i = 0; i < n; i++) {
+		memcpy(&taken[i]->write, &writer->writes[i], size);
+		if (taken[i]->wait_durable && taken[i]->write.wait_for == 0)
+			taken[i]->write.wait_for = taken[i]->write.log_number;
+	}
 	if (st)
 		note_broken(writer, &error);
+}
+
+/* Applies a list of jobs in order; each gets its status. */
+static void apply_jobs(struct dgi_writer *writer, struct dgi_job *jobs)
+{
+	struct dgi_job *taken[WRITES_MAX];
+	size_t n = 0;
+
+	for (struct dgi_job *job = jobs; job; job = job->next) {
+		if (is_expired(job) || is_fenced(job))
+			continue;
+		if (!job->forget) {
+			taken[n++] = job;
+			continue;
+		}
+		apply_writes(writer, taken, n); /* the session's own pushes come first */
+		n = 0;
+		dgi_volume_forget_session(writer->service->volume, &job->write.session);
+		job->write.status = DG_OK;
+	}
+	apply_writes(writer, taken, n);
+	settle(jobs);
 }
 
 static void *run(void *argument)
 {
 	struct dgi_writer *writer = argument;
-	struct dgi_push_job *jobs;
+	struct dgi_job *jobs;
 	size_t n;
 
 	while ((jobs = take(writer, &n))) {
@@ -208,7 +253,7 @@ dg_status dgi_writer_start(struct dgi_writer *writer, struct dgi_service *servic
 	return DG_OK;
 }
 
-void dgi_writer_submit(struct dgi_writer *writer, struct dgi_push_job *job)
+void dgi_writer_submit(struct dgi_writer *writer, struct dgi_job *job)
 {
 	job->next = NULL;
 	(void)pthread_mutex_lock(&writer->lock);
@@ -227,7 +272,7 @@ static void wait_until_durable(struct dgi_writer *writer)
 	struct dgi_deadline deadline = dgi_deadline_in(DURABLE_WAIT_MS);
 	struct timespec until = { .tv_sec = deadline.at_ms / 1000,
 				  .tv_nsec = deadline.at_ms % 1000 * 1000000 };
-	struct dgi_push_job *jobs;
+	struct dgi_job *jobs;
 
 	(void)pthread_mutex_lock(&writer->lock);
 	while (writer->first_applied && !dgi_deadline_passed(deadline))

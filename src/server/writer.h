@@ -8,20 +8,35 @@
 #ifndef DGI_WRITER_H
 #define DGI_WRITER_H
 
+#include "seats.h"
 #include "service.h"
 
 #include <pthread.h>
 #include <stdbool.h>
 
-/* A push on its way: handed over by dgi_writer_submit(), handed back by its own done(). */
-struct dgi_push_job {
-	struct dgi_push_job *next;
-	struct dgi_write write; /* what to write, then what came of it */
-	int64_t expires_ms;	/* not written later than this; 0: never too late */
+/* How far the pushes of a connection have come. */
+struct dgi_progress {
+	_Atomic uint64_t n_settled; /* applied or refused, in the order they were handed over */
+	_Atomic bool is_awaited;    /* somebody wants to be told when it grows */
+};
+
+/* A push, or the end of a session, on its way: handed over by dgi_writer_submit(), handed back by its
+ * own done(). */
+struct dgi_job {
+	struct dgi_job *next;
+	struct dgi_write write;	       /* what to write, then what came of it */
+	bool forget;		       /* nothing to write: the session is closed */
+	bool wait_durable;	       /* handed back once on disk, whatever the tensor's class */
+	int64_t expires_ms;	       /* not written later than this; 0: never too late */
+	const struct dgi_seat *seat;   /* refused once that is taken; NULL: none */
+	struct dgi_progress *progress; /* to be raised; NULL: none */
 	/* Called by a thread of the writer or the journal, with a list of jobs of the same @owner. */
-	void (*done)(void *owner, struct dgi_push_job *jobs);
+	void (*done)(void *owner, struct dgi_job *jobs);
+	void (*settled)(void *owner); /* progress that is awaited was made */
 	void *owner;
 };
+
+#define DGI_WRITES_MAX 64 /* applied in one go */
 
 struct dgi_writer {
 	struct dgi_service *service;
@@ -32,11 +47,13 @@ struct dgi_writer {
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	/* Guarded by lock. */
-	struct dgi_push_job *first, *last;		   /* to be applied */
-	struct dgi_push_job *first_applied, *last_applied; /* to become durable, by log number */
+	struct dgi_job *first, *last;		      /* to be applied */
+	struct dgi_job *first_applied, *last_applied; /* to become durable, by log number */
 	pthread_cond_t all_durable;
 	bool stopping;
 	bool is_broken;
+
+	struct dgi_write writes[DGI_WRITES_MAX]; /* the thread's own */
 };
 
 /*
@@ -47,7 +64,7 @@ dg_status dgi_writer_start(struct dgi_writer *writer, struct dgi_service *servic
 			   void (*broken)(void *context, const dg_error *error), void *context,
 			   dg_error *err);
 /* Any thread. */
-void dgi_writer_submit(struct dgi_writer *writer, struct dgi_push_job *job);
+void dgi_writer_submit(struct dgi_writer *writer, struct dgi_job *job);
 /*
  * Applies what was submitted, waits a few seconds for it to be durable, then ends the thread.
  * Accepts one that was not started.

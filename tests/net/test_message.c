@@ -323,14 +323,14 @@ static size_t encode_push(const struct dgi_push *push, uint8_t body[512])
 static void every_kind_of_push_comes_back_whole(void **state)
 {
 	const struct dgi_push pushes[] = {
-		{ .operation = DGI_PUSH_ADD, .row_bytes = 4, .n = 3 },
-		{ .operation = DGI_PUSH_MULTIPLY, .flags = DGI_PUSH_FILL, .row_bytes = 4, .n = 2 },
+		{ .operation = DG_OP_ADD, .row_bytes = 4, .n = 3 },
+		{ .operation = DG_OP_MULTIPLY, .flags = DGI_PUSH_FILL, .row_bytes = 4, .n = 2 },
 		{ .operation = DGI_PUSH_STEP,
 		  .rule = 9,
 		  .parameters_bytes = 256,
 		  .row_bytes = 4,
 		  .n = 1 },
-		{ .operation = DGI_PUSH_MIN,
+		{ .operation = DG_OP_MIN,
 		  .flags = DGI_PUSH_WAIT_DURABLE,
 		  .row_bytes = 4,
 		  .n = 1,

@@ -194,7 +194,7 @@ static void a_row_is_pushed(void **state)
 	(void)state;
 	assert_ok(dgi_push_decode(e->body, e->n, &push, &err), &err);
 	assert_int_equal(push.tensor, 3);
-	assert_int_equal(push.operation, DGI_PUSH_ASSIGN);
+	assert_int_equal(push.operation, DG_OP_ASSIGN);
 	assert_int_equal(push.flags, 0);
 	assert_int_equal(push.number, 1);
 	assert_int_equal(push.previous, 0);
@@ -218,7 +218,7 @@ static void a_run_is_filled_and_a_rule_is_applied(void **state)
 
 	(void)state;
 	assert_ok(dgi_push_decode(e->body, e->n, &push, &err), &err);
-	assert_int_equal(push.operation, DGI_PUSH_MULTIPLY);
+	assert_int_equal(push.operation, DG_OP_MULTIPLY);
 	assert_int_equal(push.flags, DGI_PUSH_FILL);
 	assert_int_equal(push.number, 2);
 	assert_int_equal(push.previous, 1);

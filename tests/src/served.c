@@ -121,7 +121,7 @@ static void push_body(uint32_t tensor, const dg_id *rows, size_t n, const void *
 		      uint32_t row_bytes, uint8_t prefix[DGI_PREFIX_BYTES], struct iovec lent[3])
 {
 	struct dgi_push push = {
-		.tensor = tensor, .operation = DGI_PUSH_ASSIGN, .row_bytes = row_bytes, .n = n
+		.tensor = tensor, .operation = DG_OP_ASSIGN, .row_bytes = row_bytes, .n = n
 	};
 
 	dgi_push_encode(&push, prefix);

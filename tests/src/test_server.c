@@ -402,7 +402,7 @@ static void a_request_cut_off_at_any_byte_harms_nobody(void **state)
 	float row[4] = { 9, 9, 9, 9 };
 	uint8_t bytes[512], body[DGI_PREFIX_BYTES + 64 + sizeof row] = { 0 };
 	struct dgi_push push = {
-		.tensor = FEAT, .operation = DGI_PUSH_ASSIGN, .row_bytes = ROW_BYTES, .n = 1
+		.tensor = FEAT, .operation = DG_OP_ASSIGN, .row_bytes = ROW_BYTES, .n = 1
 	};
 	dg_id id = 15;
 	size_t begin = put_hello(bytes);

@@ -266,10 +266,10 @@ static void the_session_table_is_as_described(void **state)
 	assert_ok(dgi_sessions_new(&sessions, &err), &err);
 	assert_ok(dgi_sessions_decode(sessions, value.data + 48, record.payload_bytes, &err), &err);
 	for (uint64_t number = 1; number <= 3; number++) {
-		assert_ok(dgi_sessions_look(sessions, &id, number, &novelty, &mark, &err), &err);
+		assert_ok(dgi_sessions_look(sessions, &id, number, 0, &novelty, &mark, &err), &err);
 		assert_int_equal(novelty, number == 2 ? DGI_PUSH_NEW : DGI_PUSH_REPEAT);
 	}
-	assert_ok(dgi_sessions_look(sessions, &id, 4, &novelty, &mark, &err), &err);
+	assert_ok(dgi_sessions_look(sessions, &id, 4, 0, &novelty, &mark, &err), &err);
 	assert_int_equal(mark.number, 4);
 	assert_int_equal(mark.window, 5);
 	dgi_sessions_free(sessions);
