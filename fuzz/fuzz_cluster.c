@@ -11,7 +11,9 @@ static int is_same(const dg_cluster *a, const dg_cluster *b)
 {
 	return strcmp(a->graph_name, b->graph_name) == 0 &&
 	       strcmp(a->part_method, b->part_method) == 0 && a->halo_hops == b->halo_hops &&
-	       a->n_parts == b->n_parts && dgi_book_equal(a->book, b->book);
+	       a->n_parts == b->n_parts && dgi_book_equal(a->book, b->book) &&
+	       dg_book_map_dtype(a->book, DG_NODE) == dg_book_map_dtype(b->book, DG_NODE) &&
+	       dg_book_map_dtype(a->book, DG_EDGE) == dg_book_map_dtype(b->book, DG_EDGE);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)

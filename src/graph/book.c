@@ -17,6 +17,9 @@ struct ranges {
 	int64_t *internal;    /* [type * (n_parts + 1) + part]: where the part begins */
 	int64_t *original;    /* the same for even cuts */
 	int64_t *homogeneous; /* [part * n_types + type], and the end behind them */
+	int64_t *parts;	      /* where each part's begin among them, and the end */
+	bool tiles;	      /* they are ascending and without a gap */
+	dg_dtype map_dtype;
 };
 
 struct dg_book {
@@ -208,12 +211,26 @@ static void sum_up(struct ranges *r, const int64_t *counts, size_t n_parts)
 			sum += counts[t * n_parts + p];
 		}
 	r->homogeneous[n_parts * r->n_types] = sum;
+	for (size_t p = 0; p <= n_parts; p++)
+		r->parts[p] = r->homogeneous[p * r->n_types];
+}
+
+/* Ranges as they were given, which may lie anywhere. */
+static void place_ranges(struct ranges *r, const int64_t *starts, size_t n_parts)
+{
+	r->tiles = !starts ||
+		   memcmp(starts, r->homogeneous, n_parts * r->n_types * sizeof *starts) == 0;
+	if (!r->tiles)
+		memcpy(r->homogeneous, starts, n_parts * r->n_types * sizeof *starts);
 }
 
 static int make_ranges(struct ranges *r, const int64_t *counts, size_t n_parts)
 {
 	size_t n = r->n_types * (n_parts + 1) + 1;
 
+	r->parts = calloc(n_parts + 1, sizeof *r->parts);
+	if (!r->parts)
+		return 0;
 	r->internal = calloc(n, sizeof *r->internal);
 	r->original = calloc(n, sizeof *r->original);
 	r->homogeneous = calloc(n, sizeof *r->homogeneous);
@@ -241,6 +258,11 @@ dg_status dgi_book_new(const struct dgi_book_spec *spec, dg_book **out, dg_error
 		(void)dgi_fail_memory(err, "partition book");
 		goto fail;
 	}
+	for (int side = 0; side < 2; side++) {
+		place_ranges(&book->sides[side], spec->homogeneous[side], spec->n_parts);
+		book->sides[side].map_dtype =
+			spec->map_dtypes[side] ? spec->map_dtypes[side] : DG_INT64;
+	}
 	st = check_types_distinct(book, err);
 	if (st)
 		goto fail;
@@ -249,6 +271,11 @@ dg_status dgi_book_new(const struct dgi_book_spec *spec, dg_book **out, dg_error
 fail:
 	dgi_book_free(book);
 	return st;
+}
+
+void dg_book_free(dg_book *book)
+{
+	dgi_book_free(book);
 }
 
 void dgi_book_free(dg_book *book)
@@ -266,6 +293,7 @@ void dgi_book_free(dg_book *book)
 		free(book->sides[side].internal);
 		free(book->sides[side].original);
 		free(book->sides[side].homogeneous);
+		free(book->sides[side].parts);
 	}
 	free(book);
 }
@@ -311,9 +339,47 @@ const int64_t *dgi_book_starts(const dg_book *book, dg_side side, uint16_t type,
 	       (size_t)type * (book->n_parts + 1);
 }
 
+const int64_t *dgi_book_id_starts(const dg_book *book, dg_side side, uint16_t type)
+{
+	if (type != DG_ALL_TYPES || (side != DG_NODE && side != DG_EDGE))
+		return dgi_book_starts(book, side, type, DG_INTERNAL);
+	return book->sides[side].tiles ? book->sides[side].parts : NULL;
+}
+
+const int64_t *dgi_book_homogeneous(const dg_book *book, dg_side side, bool *tiles)
+{
+	const struct ranges *r = &book->sides[side == DG_EDGE];
+
+	*tiles = r->tiles;
+	return r->homogeneous;
+}
+
+uint16_t dgi_book_n_types(const dg_book *book, dg_side side)
+{
+	return book->sides[side == DG_EDGE].n_types;
+}
+
+dg_dtype dg_book_map_dtype(const dg_book *book, dg_side side)
+{
+	return book->sides[side == DG_EDGE].map_dtype;
+}
+
+int dg_book_is_homogeneous(const dg_book *book)
+{
+	return book->sides[DG_NODE].n_types == 1 && book->sides[DG_EDGE].n_types == 1;
+}
+
+/* Of all types: the parts' sums, which hold whether or not the ranges overlap. */
+static const int64_t *count_starts(const dg_book *book, dg_side side, uint16_t type)
+{
+	if (type == DG_ALL_TYPES && (side == DG_NODE || side == DG_EDGE))
+		return book->sides[side].parts;
+	return dgi_book_starts(book, side, type, DG_INTERNAL);
+}
+
 int64_t dg_book_count(const dg_book *book, dg_side side, uint16_t type)
 {
-	const int64_t *starts = dgi_book_starts(book, side, type, DG_INTERNAL);
+	const int64_t *starts = count_starts(book, side, type);
 
 	return starts ? starts[book->n_parts] : 0;
 }
@@ -330,7 +396,7 @@ static void range_of(const dg_book *book, const int64_t *starts, uint32_t part, 
 void dg_book_range(const dg_book *book, dg_side side, uint16_t type, uint32_t part, dg_id *start,
 		   dg_id *end)
 {
-	range_of(book, dgi_book_starts(book, side, type, DG_INTERNAL), part, start, end);
+	range_of(book, count_starts(book, side, type), part, start, end);
 }
 
 void dg_book_tensor_range(const dg_book *book, const dg_tensor_info *tensor, uint32_t part,
@@ -347,8 +413,9 @@ void dg_book_homogeneous_range(const dg_book *book, dg_side side, uint16_t type,
 	int known = type < r->n_types && part < book->n_parts;
 	size_t at = (size_t)part * r->n_types + type;
 
+	dg_book_range(book, side, type, part, start, end);
+	*end = known ? r->homogeneous[at] + (*end - *start) : 0;
 	*start = known ? r->homogeneous[at] : 0;
-	*end = known ? r->homogeneous[at + 1] : 0;
 }
 
 dg_status dg_book_locate(const dg_book *book, const dg_tensor_info *tensor, dg_id row,
@@ -367,6 +434,19 @@ dg_status dg_book_locate(const dg_book *book, const dg_tensor_info *tensor, dg_i
 	*part = owner;
 	*local = row - starts[owner];
 	return DG_OK;
+}
+
+void dg_book_local_offsets(const dg_book *book, dg_side side, uint32_t part, int64_t *out)
+{
+	uint16_t n_types = dgi_book_n_types(book, side);
+
+	out[0] = 0;
+	for (uint16_t t = 0; t < n_types; t++) {
+		dg_id start, end;
+
+		dg_book_range(book, side, t, part, &start, &end);
+		out[t + 1] = out[t] + (end - start);
+	}
 }
 
 static int same_ranges(const struct ranges *a, const struct ranges *b, size_t n_parts)

@@ -6,6 +6,8 @@
 
 #include <distgraph/book.h>
 
+#include <stdbool.h>
+
 /* Partitions times types, nodes and edges together: a book of 16 MiB. */
 #define DGI_BOOK_RANGES_MAX (1U << 21)
 
@@ -23,6 +25,10 @@ struct dgi_book_spec {
 	/* Rows that partition p owns of type t: [t * n_parts + p]. */
 	const int64_t *node_counts;
 	const int64_t *edge_counts;
+	dg_dtype map_dtypes
+		[2]; /* of nodes and edges: INT32, INT64; 0: INT64. Not part of the codec */
+	/* Where homogeneous ranges begin, [part * n_types + type]; NULL: they tile the ids. */
+	const int64_t *homogeneous[2];
 };
 
 /* Fails with INVALID (names, duplicate types, counts, limits), NOMEM. Gives a book to free. */
@@ -43,6 +49,15 @@ int dgi_book_equal(const dg_book *a, const dg_book *b);
  */
 const int64_t *dgi_book_starts(const dg_book *book, dg_side side, uint16_t type,
 			       dg_numbering numbering);
+
+/* The same for questions by id: of DG_ALL_TYPES too, by homogeneous ids, unless these overlap. */
+const int64_t *dgi_book_id_starts(const dg_book *book, dg_side side, uint16_t type);
+/*
+ * Where homogeneous ranges begin: [part * n_types + type], and the end behind them. *tiles: they are
+ * ascending and without a gap. Lent.
+ */
+const int64_t *dgi_book_homogeneous(const dg_book *book, dg_side side, bool *tiles);
+uint16_t dgi_book_n_types(const dg_book *book, dg_side side);
 
 /* The partition that owns @row, which lies in [0, starts[n_parts]). */
 static inline uint32_t dgi_starts_find(const int64_t *starts, uint32_t n_parts, int64_t row)

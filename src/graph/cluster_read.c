@@ -213,9 +213,11 @@ static dg_status read_edge_type(struct decoder *d, size_t type)
 	size_t n[3];
 
 	if (!split_edge_type(key, at, n) || !dgi_name_unescape(at[1], n[1], relation))
-		return dgi_fail(d->err, DG_INVALID,
-				"field 'etypes' has '%.80s', want source:relation:destination",
-				key);
+		return dgi_fail(
+			d->err, DG_INVALID,
+			"field 'etypes' has '%.80s', want source:relation:destination "
+			"(DGL's change_etype_to_canonical_etype.py makes them of relations)",
+			key);
 	if (!find_node_type(d, at[0], n[0], &edge->src_type) ||
 	    !find_node_type(d, at[2], n[2], &edge->dst_type))
 		return dgi_fail(d->err, DG_INVALID,
@@ -260,6 +262,17 @@ static dg_status check_map(struct decoder *d, const char *field, const json_t *m
 {
 	char wanted[80];
 
+	if (json_is_string(map))
+		return dgi_fail(d->err, DG_INVALID,
+				"field '%s' names a file, \"%.80s\": a partition for each id, as "
+				"graphs cut without relabelling have it; only ranges are read, cut "
+				"the graph again",
+				field, json_string_value(map));
+	if (json_is_array(map))
+		return dgi_fail(d->err, DG_INVALID,
+				"field '%s' is a bare list, which only a graph of one type may "
+				"have; this one has %zu",
+				field, types->n);
 	if (!json_is_object(map))
 		return fail_field(d, field, map, "an object of ranges by type");
 	for (size_t t = 0; t < types->n; t++) {
@@ -276,13 +289,25 @@ static dg_status check_map(struct decoder *d, const char *field, const json_t *m
 	return DG_OK;
 }
 
+/* Why a range that is one cannot stand where it stands. */
+static const char *misplaced(const json_t *first, const json_t *last, int64_t at)
+{
+	if (!json_is_integer(last) || !json_is_integer(first))
+		return "";
+	if (json_integer_value(last) < json_integer_value(first))
+		return ", which ends before it starts";
+	if (json_integer_value(first) < at)
+		return ", which overlaps the range before it";
+	return json_integer_value(first) > at ? ", which leaves a gap" : "";
+}
+
 /* One entry: [start, end], or in a map of one type an end alone. The start must be @at. */
 static dg_status read_range(struct decoder *d, const char *field, const json_t *entry,
 			    const struct types *types, int64_t at, int64_t *end)
 {
 	const json_t *first = json_array_get(entry, 0);
 	const json_t *last = json_array_get(entry, 1);
-	char wanted[80];
+	char wanted[120];
 
 	if (types->n == 1 && json_is_integer(entry)) {
 		first = NULL;
@@ -290,7 +315,8 @@ static dg_status read_range(struct decoder *d, const char *field, const json_t *
 	} else if (!json_is_integer(first) || json_array_size(entry) != 2) {
 		last = NULL;
 	}
-	(void)snprintf(wanted, sizeof wanted, "a range [%" PRId64 ", end] there", at);
+	(void)snprintf(wanted, sizeof wanted, "a range [%" PRId64 ", end] there%s", at,
+		       misplaced(first, last, at));
 	if (!json_is_integer(last) || json_integer_value(last) < at ||
 	    (first && json_integer_value(first) != at))
 		return fail_field(d, field, entry, wanted);
@@ -327,6 +353,26 @@ static dg_status read_map(struct decoder *d, const char *field, const char *tota
 	return st;
 }
 
+/* "int32" or "int64": what the caller's arrays of a map hold. */
+static dg_status read_map_dtype(struct decoder *d, const char *field, const char *total_field,
+				dg_dtype *out)
+{
+	const json_t *value = json_object_get(d->root, field);
+	const char *text = json_string_value(value);
+
+	*out = DG_INT64;
+	if (!value)
+		return DG_OK;
+	if (!text || (strcmp(text, "int32") != 0 && strcmp(text, "int64") != 0))
+		return fail_field(d, field, value, "\"int32\" or \"int64\"");
+	if (strcmp(text, "int32") == 0)
+		*out = DG_INT32;
+	if (*out == DG_INT32 &&
+	    json_integer_value(json_object_get(d->root, total_field)) > INT32_MAX)
+		return fail_field(d, field, value, "\"int64\", for so many ids");
+	return DG_OK;
+}
+
 static dg_status read_book(struct decoder *d)
 {
 	struct dgi_book_spec spec = { .n_parts = d->cluster->n_parts };
@@ -344,6 +390,10 @@ static dg_status read_book(struct decoder *d)
 		st = read_map(d, "node_map", "num_nodes", &d->nodes);
 	if (!st)
 		st = read_map(d, "edge_map", "num_edges", &d->edges);
+	if (!st)
+		st = read_map_dtype(d, "node_map_dtype", "num_nodes", &spec.map_dtypes[DG_NODE]);
+	if (!st)
+		st = read_map_dtype(d, "edge_map_dtype", "num_edges", &spec.map_dtypes[DG_EDGE]);
 	if (st)
 		return st;
 	spec.n_node_types = (uint16_t)d->nodes.n;

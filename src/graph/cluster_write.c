@@ -126,6 +126,10 @@ static void put_cluster(struct text *t, const struct dgi_cluster_spec *spec)
 	    total_of(spec->book, DG_NODE), total_of(spec->book, DG_EDGE));
 	put(t, ",\n  \"num_parts\": %" PRIu32 ",\n  \"halo_hops\": %" PRIu32 ",\n",
 	    dg_book_n_parts(spec->book), spec->halo_hops);
+	if (dg_book_map_dtype(spec->book, DG_NODE) == DG_INT32)
+		put(t, "  \"node_map_dtype\": \"int32\",\n");
+	if (dg_book_map_dtype(spec->book, DG_EDGE) == DG_INT32)
+		put(t, "  \"edge_map_dtype\": \"int32\",\n");
 	put_map(t, "node_map", spec->book, DG_NODE);
 	put_map(t, "edge_map", spec->book, DG_EDGE);
 	put_types(t, "ntypes", spec->book, DG_NODE);

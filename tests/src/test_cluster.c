@@ -124,6 +124,76 @@ static void the_older_forms_are_read(void **state)
 	dg_cluster_close(cluster);
 }
 
+static void ends_in_place_of_ranges_and_types_left_out_are_read(void **state)
+{
+	static const char old[] =
+		"{'graph_name': 'g', 'part_method': 'metis', 'num_parts': 2,"
+		" 'num_nodes': 6, 'num_edges': 9, 'node_map': {'_N': [3, 6]}, 'edge_map': [4, 9],"
+		" 'node_map_dtype': 'int32', 'edge_map_dtype': 'int64',"
+		" 'part-0': {'part_graph': 'part0/g'}, 'part-1': {'part_graph': 'part1/g'}}";
+	dg_cluster *cluster = decoded(old, NULL, "");
+	const dg_book *book = dg_cluster_book(cluster);
+
+	(void)state;
+	assert_homogeneous(book, DG_NODE, 0, 0, 0, 3);
+	assert_homogeneous(book, DG_NODE, 0, 1, 3, 6);
+	assert_homogeneous(book, DG_EDGE, 0, 1, 4, 9);
+	assert_int_equal(dg_book_map_dtype(book, DG_NODE), DG_INT32);
+	assert_int_equal(dg_book_map_dtype(book, DG_EDGE), DG_INT64);
+	dg_cluster_close(cluster);
+}
+
+static void assert_offsets(const dg_book *book, dg_side side, uint32_t part, const int64_t *want,
+			   size_t n)
+{
+	int64_t got[5];
+
+	dg_book_local_offsets(book, side, part, got);
+	assert_memory_equal(got, want, n * sizeof *want);
+}
+
+static void maps_that_are_not_in_the_order_of_types_are_sorted(void **state)
+{
+	static const char unsorted[] =
+		"{'graph_name': 'g', 'part_method': 'metis', 'num_parts': 2, 'num_nodes': 1000,"
+		" 'num_edges': 3600, 'ntypes': {'n2': 1, 'n1': 0},"
+		" 'etypes': {'n1:e3:n2': 2, 'n1:e1:n1': 0, 'n2:e4:n1': 3, 'n1:e2:n2': 1},"
+		" 'node_map': {'n2': [[100, 300], [600, 1000]], 'n1': [[0, 100], [300, 600]]},"
+		" 'edge_map': {'n1:e3:n2': [[300, 600], [2100, 2800]],"
+		"              'n1:e1:n1': [[0, 100], [1000, 1500]],"
+		"              'n2:e4:n1': [[600, 1000], [2800, 3600]],"
+		"              'n1:e2:n2': [[100, 300], [1500, 2100]]},"
+		" 'part-0': {'part_graph': 'part0/g'}, 'part-1': {'part_graph': 'part1/g'}}";
+	dg_cluster *cluster = decoded(unsorted, NULL, "");
+	const dg_book *book = dg_cluster_book(cluster);
+
+	(void)state;
+	assert_offsets(book, DG_NODE, 0, (const int64_t[]){ 0, 100, 300 }, 3);
+	assert_offsets(book, DG_EDGE, 0, (const int64_t[]){ 0, 100, 300, 600, 1000 }, 5);
+	assert_offsets(book, DG_NODE, 1, (const int64_t[]){ 0, 300, 700 }, 3);
+	assert_offsets(book, DG_EDGE, 1, (const int64_t[]){ 0, 500, 1100, 1800, 2600 }, 5);
+	dg_cluster_close(cluster);
+}
+
+static void books_that_are_no_books_of_ranges_are_refused_clearly(void **state)
+{
+	(void)state;
+	assert_refused("{'B': [[2,5],[6,8]], 'A': [[0,2],[5,6]]}", "'node_map.npy'",
+		       "'node_map' names a file, \"node_map.npy\": a partition for each id");
+	assert_refused("{'B': [[2,5],[6,8]], 'A': [[0,2],[5,6]]}", "[[0,2],[5,6]]",
+		       "'node_map' is a bare list, which only a graph of one type may have; "
+		       "this one has 2");
+	assert_refused("{'B': [[2,5],[6,8]], 'A': [[0,2],[5,6]]}", "7",
+		       "'node_map' is 7, want an object of ranges by type");
+	assert_refused("[6,8]", "[5,8]", "which overlaps the range before it");
+	assert_refused("[6,8]", "[7,8]", "which leaves a gap");
+	assert_refused("[6,8]", "[6,7,8]", "is [6,7,8], want a range [6, end] there");
+	assert_refused("'num_nodes': 8,", "'num_nodes': 8, 'node_map_dtype': 'int16',",
+		       "'node_map_dtype' is \"int16\", want \"int32\" or \"int64\"");
+	assert_refused("[4,11]]},", "[4,3000000000]]}, 'edge_map_dtype': 'int32',",
+		       "'num_edges' is 11, want 3000000000");
+}
+
 static void every_refusal_names_field_found_and_wanted(void **state)
 {
 	(void)state;
@@ -286,6 +356,9 @@ int main(void)
 		cmocka_unit_test(a_typed_file_gives_its_book),
 		cmocka_unit_test(stores_lie_in_the_folder_of_the_file),
 		cmocka_unit_test(the_older_forms_are_read),
+		cmocka_unit_test(ends_in_place_of_ranges_and_types_left_out_are_read),
+		cmocka_unit_test(maps_that_are_not_in_the_order_of_types_are_sorted),
+		cmocka_unit_test(books_that_are_no_books_of_ranges_are_refused_clearly),
 		cmocka_unit_test(every_refusal_names_field_found_and_wanted),
 		cmocka_unit_test(text_that_is_no_json_object_is_refused_with_its_line),
 		cmocka_unit_test(a_file_of_ours_has_format_and_uuid),
