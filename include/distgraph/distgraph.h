@@ -11,6 +11,7 @@
 #include <distgraph/log.h>
 #include <distgraph/partition.h>
 #include <distgraph/server.h>
+#include <distgraph/split.h>
 #include <distgraph/store.h>
 #include <distgraph/types.h>
 #include <distgraph/version.h>

@@ -8,6 +8,7 @@
 
 #include <distgraph/client.h>
 #include <distgraph/server.h>
+#include <distgraph/split.h>
 
 #include <pthread.h>
 #include <stdio.h>
@@ -117,6 +118,25 @@ static void the_tensors_are_the_graphs(void **state)
 		assert_int_equal(list[i].n_rows, NODES);
 	assert_string_equal(dg_cluster_graph_name(dg_client_cluster(client)), "g");
 	assert_int_equal(dg_book_n_parts(dg_client_book(client)), PARTS);
+}
+
+/* Row i of "label" is i: all but node 0 are selected. */
+static void a_mask_is_pulled_from_the_servers(void **state)
+{
+	const dg_column mask = { .client = client, .tensor = found("label") };
+	const dg_split_options options = {
+		.part = 1, .rank = 1, .n_trainers = PARTS, .mask = &mask, .trainer_ids = &mask
+	};
+	dg_error err = { 0 };
+	dg_id *got = NULL;
+	size_t n = 0;
+
+	(void)state;
+	assert_ok(dg_split(dg_client_book(client), &options, &got, &n, &err), &err);
+	assert_int_equal(n, 10);
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(got[i], 11 + i);
+	dg_free(got);
 }
 
 static void a_tensor_that_is_not_there_gets_close_names(void **state)
@@ -351,6 +371,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_tensors_are_the_graphs),
+		cmocka_unit_test(a_mask_is_pulled_from_the_servers),
 		cmocka_unit_test(a_tensor_that_is_not_there_gets_close_names),
 		cmocka_unit_test(rows_come_in_the_callers_order),
 		cmocka_unit_test(a_large_pull_is_right_to_the_last_row),
