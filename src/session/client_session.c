@@ -85,8 +85,10 @@ dg_status dgi_client_session_welcome(struct dgi_client_session *s,
 	 * with it to others. Within one incarnation nothing promised is lost. */
 	for (struct dgi_kept_push *p = s->first; p && welcome->incarnation != s->incarnation;
 	     p = p->next)
-		if (p->state == DGI_PUSH_PROMISED && !is_done(s, p))
+		if (p->state == DGI_PUSH_PROMISED && !is_done(s, p)) {
 			p->state = DGI_PUSH_WAITING;
+			s->n_repeated++;
+		}
 	seek(s, s->first);
 	s->incarnation = welcome->incarnation;
 	s->is_connected = true;
@@ -150,7 +152,7 @@ void dgi_client_session_sent(struct dgi_client_session *s, struct dgi_kept_push 
 
 bool dgi_client_session_pull(const struct dgi_client_session *s, uint64_t *after)
 {
-	if (s->waiting)
+	if (s->waiting || s->n_repeated)
 		return false;
 	*after = s->last_sent;
 	return true;
@@ -175,6 +177,7 @@ struct dgi_kept_push *dgi_client_session_answered(struct dgi_client_session *s, 
 						  dg_status status, uint64_t log_number)
 {
 	struct dgi_kept_push *p = s->open;
+	bool was_repeated;
 
 	while (p && p->number < number)
 		p = p->next;
@@ -182,6 +185,7 @@ struct dgi_kept_push *dgi_client_session_answered(struct dgi_client_session *s, 
 		return NULL;
 	dgi_client_session_ended(s, p->cost);
 	p->status = status;
+	was_repeated = p->was_promised;
 	if (status == DG_OK) {
 		p->state = DGI_PUSH_PROMISED;
 		p->was_promised = true;
@@ -192,6 +196,8 @@ struct dgi_kept_push *dgi_client_session_answered(struct dgi_client_session *s, 
 		p->state = DGI_PUSH_DONE;
 		s->n_refused++;
 	}
+	if (was_repeated && !is_open(p))
+		s->n_repeated--;
 	seek(s, s->open);
 	return p;
 }

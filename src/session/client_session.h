@@ -13,6 +13,8 @@
  *	may send       while ((p = dgi_client_session_next(s))) send it; dgi_client_session_sent(s, p)
  *	any reply      dgi_client_session_heard(), then per its kind _answered() or _ended(); then free
  *	               what dgi_client_session_take_done() gives
+ *	no reply to    a ping now and then, while anything is kept: its reply tells what is on disk
+ *	come
  *	pull           dgi_client_session_pull(): what it must name, or that pushes go first
  *	lost           dgi_client_session_lost()
  */
@@ -48,7 +50,8 @@ struct dgi_client_session {
 	struct dgi_kept_push *open;	    /* the first that is waiting or sent */
 	struct dgi_kept_push *waiting;	    /* the first that is waiting */
 	uint64_t n_kept;
-	uint64_t n_refused; /* done, and not taken yet */
+	uint64_t n_refused;  /* done, and not taken yet */
+	uint64_t n_repeated; /* promised once, lost by a server, and not promised again yet */
 	/* Of the store, as far as this client was told: */
 	uint64_t incarnation; /* 0: never met */
 	uint64_t durable;
@@ -98,7 +101,8 @@ void dgi_client_session_ended(struct dgi_client_session *s, uint64_t cost);
 
 /*
  * What a pull sent now must name in `after` to see every push of this session. Returns false while
- * pushes are waiting: they go first.
+ * pushes are waiting: they go first. So do, until they are answered, pushes that had been promised and
+ * were lost with a server: one that is refused now for want of room will still come.
  */
 bool dgi_client_session_pull(const struct dgi_client_session *s, uint64_t *after);
 

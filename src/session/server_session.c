@@ -27,14 +27,13 @@ dg_status dgi_server_session_push(struct dgi_server_session *s, const struct dgi
 				  dg_error *err)
 {
 	bool has_session = !dgi_uuid_is_zero(&s->id);
-	/* Come before: the engine knows whether it counts. */
-	bool again = has_session && push->number == s->last_number;
 
 	if (has_session != (push->number != 0))
 		return dgi_fail(err, DG_PROTO,
 				"push number %" PRIu64 " on a connection %s a session",
 				push->number, has_session ? "with" : "without");
-	if (has_session && !again && push->previous != s->last_number)
+	/* A frame that comes twice too: the first may have been refused, and its client been told. */
+	if (has_session && push->previous != s->last_number)
 		return dgi_fail(err, DG_PROTO,
 				"push number %" PRIu64 " follows %" PRIu64
 				", but the newest that has come is %" PRIu64,

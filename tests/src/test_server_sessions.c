@@ -126,7 +126,7 @@ static void a_push_counts_once_however_often_it_comes(void **state)
 	open_as(&peer, &session);
 	assert_ok(add_one(&peer, 1, 0, &first, &err), &err);
 	assert_false(first.repeat);
-	assert_ok(add_one(&peer, 1, 0, &again, &err), &err); /* the same frame again */
+	assert_ok(add_one(&peer, 1, 1, &again, &err), &err);
 	assert_true(again.repeat && again.log_number >= first.log_number);
 	assert_ok(add_one(&peer, 2, 1, &again, &err), &err);
 	open_as(&other, &session);
