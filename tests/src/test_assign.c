@@ -1,4 +1,4 @@
-/* What src/partition/assign.c and src/partition/assign_metis.c promise. */
+/* What src/cut/assign.c and src/cut/assign_metis.c promise. */
 #include "test.h"
 
 #include "assign.h"
