@@ -13,7 +13,6 @@
 #include "mark.h"
 #include "page.h"
 #include "superblock.h"
-#include "tensor_info.h"
 #include "uuid.h"
 
 #include <errno.h>
@@ -120,25 +119,25 @@ static dg_status check_array(struct dgi_checking *c, const struct dgi_key *key,
 }
 
 static dg_status check_tensor(struct dgi_checking *c, const struct dgi_key *key,
-			      const uint8_t *payload, size_t n, dg_error *err)
+			      const uint8_t *payload, size_t n, unsigned version, dg_error *err)
 {
-	const struct dgi_catalogue *catalogue = &c->catalogue;
-	dg_tensor_info info;
-	size_t used;
-	dg_status st = dgi_tensor_info_decode(payload, n, &info, &used, err);
+	const uint32_t last = c->last_tensor;
+	struct dgi_tensor_record record;
+	dg_status st = dgi_tensor_record_decode(payload, n, version, &record, err);
 
 	if (st)
 		return st;
-	if (c->chunks_found || (catalogue->n && catalogue->infos[catalogue->n - 1].id >= info.id))
+	if (c->chunks_found || record.spec.info.id <= last)
 		return dgi_fail(err, DG_CORRUPT, "out of order");
-	st = dgi_catalogue_add_tensor(&c->catalogue, key, &info, c->file_bytes, err);
-	if (!st)
-		c->hooks->tensor(c->hooks->context, &info);
+	c->last_tensor = record.spec.info.id;
+	st = dgi_catalogue_add_tensor(&c->catalogue, key, &record, c->file_bytes, err);
+	if (!st && !record.dropped)
+		c->hooks->tensor(c->hooks->context, &record.spec.info);
 	return st;
 }
 
 static dg_status check_payload(struct dgi_checking *c, const struct dgi_key *key,
-			       const uint8_t *payload, size_t n, dg_error *err)
+			       const uint8_t *payload, size_t n, unsigned version, dg_error *err)
 {
 	switch (key->kind) {
 	case DGI_KIND_SUPERBLOCK:
@@ -153,7 +152,7 @@ static dg_status check_payload(struct dgi_checking *c, const struct dgi_key *key
 	case DGI_KIND_ARRAY:
 		return check_array(c, key, payload, n, err);
 	default:
-		return check_tensor(c, key, payload, n, err);
+		return check_tensor(c, key, payload, n, version, err);
 	}
 }
 
@@ -207,7 +206,7 @@ static dg_status check_small(struct dgi_checking *c, const struct dgi_key *key,
 		c->log = record.log;
 	if (!st)
 		st = check_payload(c, key, value + DGI_RECORD_HEADER_BYTES,
-				   (size_t)record.payload_bytes, err);
+				   (size_t)record.payload_bytes, record.version, err);
 	if (!st)
 		st = check_end(value, value_bytes, (size_t)record.payload_bytes, found->value, err);
 	free(allocated);

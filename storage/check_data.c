@@ -257,6 +257,8 @@ dg_status dgi_check_chunk(struct dgi_checking *c, const struct dgi_key *key,
 	dg_status st;
 	size_t i;
 
+	if (dgi_catalogue_tombstone(&c->catalogue, key->tensor))
+		return DG_OK; /* left over: will be deleted */
 	if (!c->chunks_found)
 		c->chunks_found = calloc(c->catalogue.n_chunks / 64 + 1, sizeof *c->chunks_found);
 	if (!c->chunks_found)
@@ -307,5 +309,6 @@ void dgi_check_missing_data(struct dgi_checking *c)
 	for (size_t i = 0; i < c->structure.n; i++)
 		tell_missing_segments(c, &c->structure.arrays[i]);
 	for (size_t i = 0; i < c->catalogue.n; i++)
-		tell_missing_chunks(c, i);
+		if (!c->catalogue.lives[i].sparse)
+			tell_missing_chunks(c, i);
 }

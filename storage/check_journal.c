@@ -106,6 +106,8 @@ static dg_status check_entry(void *context, const struct dgi_entry *entry, dg_er
 	int64_t n_rows;
 	size_t i;
 
+	if (dgi_catalogue_is_dead(catalogue, entry->tensor))
+		return DG_OK;
 	if (!dgi_catalogue_find(catalogue, entry->tensor, &i))
 		return dgi_fail(err, DG_CORRUPT, "entry %" PRIu64 ": no tensor %" PRIu32,
 				entry->log_number, entry->tensor);

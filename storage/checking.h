@@ -43,6 +43,7 @@ struct dgi_checking {
 	uint32_t n_session_pieces;
 	struct dgi_structure structure;
 	struct dgi_catalogue catalogue;
+	uint32_t last_tensor;	/* id of the newest in it, or dropped */
 	uint64_t *chunks_found; /* one bit a table entry; NULL: no chunk yet */
 	struct dgi_strays strays;
 	struct dgi_sessions *sessions;

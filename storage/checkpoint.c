@@ -26,6 +26,7 @@
 #define SLICE_CHUNKS 4096
 #define TICK_MS 200 /* how often the thread looks at the journal's length and writes the mark */
 #define MARK_MS 1000
+#define PURGE_MS 5   /* between two transactions that delete what was dropped */
 #define RETRY_MS 500 /* after a full disk */
 #define JOURNAL_WAIT_MS 30000
 #define RECOVERY_TARGET_S 2.0
@@ -45,12 +46,25 @@ static struct timespec timespec_in(int ms)
 
 /* --- Room --- */
 
+/* After an unclean stop other processes may still believe the dead server's table for a while, so
+ * its pages must not be used again yet. */
+static void wait_for_stale_tables(const struct dgi_volume *v)
+{
+	int64_t left = v->checkpoint.not_before_ms - dgi_now_ms();
+
+	if (left > 0)
+		dgi_sleep_ms(left);
+}
+
 /* Room in liblmdb's map and in ours, ours first: it must cover all that is ever published. */
-static dg_status make_room(struct dgi_volume *v, uint64_t bytes, dg_error *err)
+dg_status dgi_checkpoint_make_room(struct dgi_volume *v, uint64_t bytes, dg_error *err)
 {
 	uint64_t needed;
 	uint64_t wanted = dgi_env_map_wanted(v->env, bytes, &needed);
-	dg_status st = dgi_map_extend(&v->tensors_map, dgi_env_fd(v->env), (size_t)wanted, err);
+	dg_status st;
+
+	wait_for_stale_tables(v);
+	st = dgi_map_extend(&v->tensors_map, dgi_env_fd(v->env), (size_t)wanted, err);
 
 	if (!st)
 		st = dgi_env_grow(v->env, wanted, err);
@@ -76,6 +90,13 @@ static const struct dgi_rows *rows_of(const struct dgi_volume *v, size_t entry)
 	const struct dgi_catalogue *c = &v->tensors.catalogue;
 
 	return &c->rows[dgi_catalogue_of_entry(c, entry)];
+}
+
+static bool may_lack_image(const struct dgi_volume *v, size_t entry)
+{
+	const struct dgi_catalogue *c = &v->tensors.catalogue;
+
+	return c->lives[dgi_catalogue_of_entry(c, entry)].sparse;
 }
 
 static dg_status write_image(struct dgi_volume *v, const struct dgi_frozen *frozen, uint64_t log,
@@ -109,7 +130,8 @@ static dg_status write_image(struct dgi_volume *v, const struct dgi_frozen *froz
 			value.data + DGI_RECORD_HEADER_BYTES, payload_bytes);
 	*image = (struct dgi_image){ .entry = frozen->entry, .page = value.page, .log = log };
 	key.log = dgi_table_log(&v->table, frozen->entry);
-	return dgi_env_delete(v->env, key_bytes, dgi_key_encode(&key, key_bytes), err);
+	st = dgi_env_delete(v->env, key_bytes, dgi_key_encode(&key, key_bytes), err);
+	return st == DG_NOTFOUND && may_lack_image(v, frozen->entry) ? DG_OK : st;
 }
 
 static dg_status commit_slice(struct dgi_volume *v, struct slice *slice, dg_error *err)
@@ -119,7 +141,7 @@ static dg_status commit_slice(struct dgi_volume *v, struct slice *slice, dg_erro
 
 	for (size_t i = 0; i < slice->n; i++)
 		bytes += rows_of(v, slice->sorted[i].entry)->cut.value_bytes + TREE_BYTES_PER_IMAGE;
-	st = make_room(v, bytes, err);
+	st = dgi_checkpoint_make_room(v, bytes, err);
 	if (!st)
 		st = dgi_env_begin(v->env, err);
 	if (st)
@@ -148,6 +170,7 @@ static dg_status write_slice(struct dgi_volume *v, struct slice *slice, dg_error
 	memcpy(slice->sorted, slice->frozen, slice->n * sizeof *slice->sorted);
 	qsort(slice->sorted, slice->n, sizeof *slice->sorted, compare_entries);
 	st = dgi_journal_wait(v->journal, slice->log, JOURNAL_WAIT_MS, err);
+	(void)pthread_mutex_lock(&v->env_lock);
 	if (!st)
 		st = commit_slice(v, slice, err);
 	dgi_table_lock(&v->table);
@@ -156,6 +179,7 @@ static dg_status write_slice(struct dgi_volume *v, struct slice *slice, dg_error
 	for (size_t i = slice->n; i-- > 0 && st;)
 		dgi_hot_thaw(&v->hot, &slice->frozen[i]);
 	dgi_table_unlock(&v->table);
+	(void)pthread_mutex_unlock(&v->env_lock);
 	return st;
 }
 
@@ -216,8 +240,9 @@ static dg_status write_sessions(struct dgi_volume *v, dg_error *err)
 	if (st)
 		return st;
 	st = dgi_journal_wait(v->journal, log, JOURNAL_WAIT_MS, err);
+	(void)pthread_mutex_lock(&v->env_lock);
 	if (!st)
-		st = make_room(v, n + (UINT64_C(1) << 20), err);
+		st = dgi_checkpoint_make_room(v, n + (UINT64_C(1) << 20), err);
 	if (!st)
 		st = dgi_env_begin(v->env, err);
 	if (!st) {
@@ -227,21 +252,12 @@ static dg_status write_sessions(struct dgi_volume *v, dg_error *err)
 		else
 			st = dgi_env_commit(v->env, err);
 	}
+	(void)pthread_mutex_unlock(&v->env_lock);
 	free(data);
 	return st;
 }
 
 /* --- A round --- */
-
-/* After an unclean stop other processes may still believe the dead server's table for a while, so
- * its pages must not be used again yet. */
-static void wait_for_stale_tables(const struct dgi_volume *v)
-{
-	int64_t left = v->checkpoint.not_before_ms - dgi_now_ms();
-
-	if (left > 0)
-		dgi_sleep_ms(left);
-}
 
 /* Journal bytes at which a round begins: what replays within the target, but no less than 1.5 times
  * the hot bytes unless that would take longer, so that little is written twice. */
@@ -308,7 +324,6 @@ static dg_status run_round(struct dgi_volume *v, dg_error *err)
 
 	if (!slice)
 		return dgi_fail_memory(err, "checkpoint");
-	wait_for_stale_tables(v);
 	dgi_table_lock(&v->table);
 	begun_at = atomic_load(&v->log_number);
 	note_rate(v);
@@ -375,24 +390,51 @@ static void tick(struct dgi_checkpoint *c, int ms)
 		(void)pthread_cond_timedwait(&c->work, &c->lock, &until);
 }
 
+/* Room is a matter of patience, and of memory; anything else is the end. */
+static void note_failure(struct dgi_volume *v, dg_status st, const char *what, const dg_error *err)
+{
+	if (st == DG_FULL || st == DG_NOMEM || st == DG_TIMEOUT) {
+		dgi_log(DG_LOG_WARNING, "store '%s': %s put off: %s", v->path, what, err->text);
+	} else if (st) {
+		dgi_log(DG_LOG_ERROR, "store '%s': %s failed: %s", v->path, what, err->text);
+		v->broken = true;
+		dgi_volume_tell(v, atomic_load(&v->durable), DG_IO);
+	}
+}
+
 static void end_round(struct dgi_volume *v, dg_status st, const dg_error *err)
 {
 	struct dgi_checkpoint *c = &v->checkpoint;
 
-	if (st == DG_FULL || st == DG_NOMEM || st == DG_TIMEOUT) {
-		dgi_log(DG_LOG_WARNING, "store '%s': checkpoint put off: %s", v->path, err->text);
-	} else if (st) {
-		dgi_log(DG_LOG_ERROR, "store '%s': checkpoint failed: %s", v->path, err->text);
-		v->broken = true;
-		dgi_volume_tell(v, atomic_load(&v->durable), DG_IO);
-	}
+	note_failure(v, st, "checkpoint", err);
 	(void)pthread_mutex_lock(&c->lock);
 	c->rounds++;
+	c->is_running = false;
 	c->result = (dg_error){ .status = st };
 	if (st)
 		c->result = *err;
 	(void)pthread_cond_broadcast(&c->done);
 	(void)pthread_mutex_unlock(&c->lock);
+}
+
+/* One transaction's worth of the chunks of dropped tensors, between other work. */
+static void purge(struct dgi_volume *v, int *wait_ms)
+{
+	struct dgi_checkpoint *c = &v->checkpoint;
+	uint64_t wanted;
+	bool more = false;
+	dg_error err = { 0 };
+	dg_status st;
+
+	if (!atomic_load(&c->n_to_purge))
+		return;
+	wanted = atomic_load(&c->n_to_purge);
+	st = dgi_purge_some(v, &more, &err);
+	note_failure(v, st, "deleting what was dropped", &err);
+	/* A drop meanwhile has asked again. */
+	if (!st && !more)
+		(void)atomic_compare_exchange_strong(&c->n_to_purge, &wanted, 0);
+	*wait_ms = st ? RETRY_MS : more ? PURGE_MS : TICK_MS;
 }
 
 static void *run_checkpoints(void *argument)
@@ -421,8 +463,13 @@ static void *run_checkpoints(void *argument)
 		}
 		if (v->broken || (stop && !has_hot(v)))
 			break;
+		if (!stop)
+			purge(v, &wait_ms);
 		if (!due && !stop && !is_due(v))
 			continue;
+		(void)pthread_mutex_lock(&c->lock);
+		c->is_running = true;
+		(void)pthread_mutex_unlock(&c->lock);
 		st = run_round(v, &err);
 		end_round(v, st, &err);
 		if (stop)
@@ -461,6 +508,21 @@ void dgi_checkpoint_request(struct dgi_volume *volume)
 	(void)pthread_mutex_unlock(&c->lock);
 }
 
+bool dgi_volume_is_purging(struct dgi_volume *volume)
+{
+	return atomic_load(&volume->checkpoint.n_to_purge) != 0;
+}
+
+void dgi_checkpoint_request_purge(struct dgi_volume *volume)
+{
+	struct dgi_checkpoint *c = &volume->checkpoint;
+
+	(void)pthread_mutex_lock(&c->lock);
+	atomic_fetch_add(&c->n_to_purge, 1);
+	(void)pthread_cond_signal(&c->work);
+	(void)pthread_mutex_unlock(&c->lock);
+}
+
 dg_status dgi_volume_checkpoint(struct dgi_volume *volume, int timeout_ms, dg_error *err)
 {
 	struct dgi_checkpoint *c = &volume->checkpoint;
@@ -472,7 +534,7 @@ dg_status dgi_volume_checkpoint(struct dgi_volume *volume, int timeout_ms, dg_er
 		return dgi_fail(err, DG_DENIED, "store '%s' is open read only", volume->path);
 	(void)pthread_mutex_lock(&c->lock);
 	/* A round that runs already may have begun before the last write: take the one after it. */
-	wanted = c->rounds + 2;
+	wanted = c->rounds + (c->is_running ? 2 : 1);
 	while (!st && c->rounds < wanted && !volume->broken) {
 		c->wanted = true;
 		(void)pthread_cond_signal(&c->work);

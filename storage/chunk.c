@@ -86,3 +86,16 @@ uint32_t dgi_chunk_pages_default(uint32_t row_bytes, int64_t n_rows)
 		pages = pages_for(row_bytes, ++rows);
 	return pages;
 }
+
+void dgi_choose_cut(const dg_tensor_info *first, dg_tensor_info *info)
+{
+	if (first) {
+		info->chunk_rows = first->chunk_rows;
+		info->chunk_pages = dgi_chunk_pages_of(info->chunk_rows, info->row_bytes);
+		return;
+	}
+	if (info->chunk_pages == 0)
+		info->chunk_pages = dgi_chunk_pages_default(info->row_bytes, info->n_rows);
+	if (info->chunk_rows == 0 && info->chunk_pages <= DGI_CHUNK_PAGES_MAX)
+		info->chunk_rows = dgi_chunk_rows_of(info->chunk_pages, info->row_bytes);
+}

@@ -53,6 +53,12 @@ uint32_t dgi_cut_rows(const struct dgi_cut *cut, uint64_t chunk);
  */
 uint32_t dgi_chunk_pages_default(uint32_t row_bytes, int64_t n_rows);
 
+/*
+ * Pages and rows of a chunk where @info has 0: by its row_bytes and n_rows, or, with @first, the first
+ * of its row group, as many rows as there.
+ */
+void dgi_choose_cut(const dg_tensor_info *first, dg_tensor_info *info);
+
 /* Rows that a chunk of @pages holds; and the pages that hold @rows, more than DGI_CHUNK_PAGES_MAX
  * where none do. */
 uint32_t dgi_chunk_rows_of(uint32_t pages, uint32_t row_bytes);

@@ -4,7 +4,6 @@
 #include "bytes.h"
 #include "fail.h"
 #include "superblock.h"
-#include "tensor_info.h"
 #include "walk.h"
 
 #include <errno.h>
@@ -146,15 +145,14 @@ static dg_status read_array(struct reading *r, const struct dgi_key *key, const 
 }
 
 static dg_status read_tensor(struct reading *r, const struct dgi_key *key, const uint8_t *payload,
-			     size_t n, dg_error *err)
+			     size_t n, unsigned version, dg_error *err)
 {
-	dg_tensor_info info;
-	size_t used;
-	dg_status st = dgi_tensor_info_decode(payload, n, &info, &used, err);
+	struct dgi_tensor_record record;
+	dg_status st = dgi_tensor_record_decode(payload, n, version, &record, err);
 
 	if (st)
 		return st;
-	return dgi_catalogue_add_tensor(&r->tensors->catalogue, key, &info, r->file_bytes, err);
+	return dgi_catalogue_add_tensor(&r->tensors->catalogue, key, &record, r->file_bytes, err);
 }
 
 /* Records that are read whole while walking. */
@@ -189,7 +187,7 @@ static dg_status read_small(struct reading *r, const struct dgi_key *key,
 	else if (key->kind == DGI_KIND_ARRAY)
 		st = read_array(r, key, payload, n, err);
 	else
-		st = read_tensor(r, key, payload, n, err);
+		st = read_tensor(r, key, payload, n, record.version, err);
 done:
 	free(allocated);
 	return st;

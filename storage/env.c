@@ -293,6 +293,26 @@ dg_status dgi_env_reserve(struct dgi_env *env, const void *key, size_t key_bytes
 	return DG_OK;
 }
 
+dg_status dgi_env_seek(struct dgi_env *env, const void *key, size_t key_bytes, void *out, size_t *n,
+		       dg_error *err)
+{
+	MDB_val k = val_of(key, key_bytes);
+	MDB_cursor *cursor;
+	MDB_val v;
+	int code = mdb_cursor_open(env->txn, env->dbi, &cursor);
+
+	if (code)
+		return fail_code(env, code, "look into", err);
+	code = mdb_cursor_get(cursor, &k, &v, MDB_SET_RANGE);
+	if (!code) {
+		if (k.mv_size < *n)
+			*n = k.mv_size;
+		memcpy(out, k.mv_data, *n);
+	}
+	mdb_cursor_close(cursor);
+	return code ? fail_code(env, code, "look into", err) : DG_OK;
+}
+
 dg_status dgi_env_delete(struct dgi_env *env, const void *key, size_t key_bytes, dg_error *err)
 {
 	MDB_val k = val_of(key, key_bytes);

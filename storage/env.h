@@ -67,6 +67,9 @@ struct dgi_env_value {
 dg_status dgi_env_reserve(struct dgi_env *env, const void *key, size_t key_bytes,
 			  size_t value_bytes, bool append, struct dgi_env_value *out,
 			  dg_error *err);
+/* The first key that is not below @key, at most *@n bytes of it; sets *@n. Fails with NOTFOUND too. */
+dg_status dgi_env_seek(struct dgi_env *env, const void *key, size_t key_bytes, void *out, size_t *n,
+		       dg_error *err);
 /* Fails with NOTFOUND too. */
 dg_status dgi_env_delete(struct dgi_env *env, const void *key, size_t key_bytes, dg_error *err);
 /* The transaction is over in any case. */

@@ -1,6 +1,11 @@
 /* hot.c -- which chunks are hot: staging, adopting, freezing, settling. */
 #include "hot.h"
 
+#include "fail.h"
+
+#include <stdlib.h>
+#include <string.h>
+
 dg_status dgi_hot_open(struct dgi_hot *hot, struct dgi_table *table,
 		       const struct dgi_catalogue *catalogue, uint64_t budget_bytes, dg_error *err)
 {
@@ -18,6 +23,7 @@ dg_status dgi_hot_open(struct dgi_hot *hot, struct dgi_table *table,
 void dgi_hot_close(struct dgi_hot *hot)
 {
 	dgi_slots_free(hot->slots);
+	free(hot->blanks);
 	*hot = (struct dgi_hot){ 0 };
 }
 
@@ -105,6 +111,72 @@ void dgi_hot_adopt(struct dgi_hot *hot, size_t entry, uint32_t slot, uint64_t lo
 	if (listed)
 		list_append(hot, slot);
 	dgi_table_set_hot(hot->table, entry, slot);
+}
+
+/* --- Chunks that have never been written --- */
+
+static uint64_t repeat(const uint8_t *value, size_t element_bytes)
+{
+	uint64_t pattern;
+	uint8_t bytes[sizeof pattern];
+
+	for (size_t i = 0; i < sizeof bytes; i++)
+		bytes[i] = value[i % element_bytes];
+	memcpy(&pattern, bytes, sizeof pattern);
+	return pattern;
+}
+
+static dg_status make_blank(struct dgi_hot *hot, uint32_t pages, uint64_t pattern, uint32_t *slot,
+			    dg_error *err)
+{
+	const size_t words = (size_t)pages * DGI_PAGE_BYTES / sizeof pattern;
+	size_t capacity = hot->blanks_capacity ? hot->blanks_capacity * 2 : 8;
+	struct dgi_blank *blanks;
+	uint64_t *at;
+	dg_status st;
+
+	if (hot->n_blanks == hot->blanks_capacity) {
+		blanks = realloc(hot->blanks, capacity * sizeof *blanks);
+		if (!blanks)
+			return dgi_fail_memory(err, "hot chunks");
+		hot->blanks = blanks;
+		hot->blanks_capacity = capacity;
+	}
+	st = dgi_slots_take_apart(hot->slots, pages, slot, err);
+	if (st)
+		return st;
+	at = (uint64_t *)(void *)dgi_slot_at(hot->table->segments, *slot);
+	/* Late readers may be copying from what the slot was before. */
+	for (size_t i = 0; i < words; i++)
+		dgi_row_put((uint8_t *)(at + i), &pattern, sizeof pattern);
+	hot->blanks[hot->n_blanks++] = (struct dgi_blank){ pages, pattern, *slot };
+	return DG_OK;
+}
+
+dg_status dgi_hot_blank(struct dgi_hot *hot, uint32_t pages, const uint8_t *value,
+			size_t element_bytes, uint32_t *slot, dg_error *err)
+{
+	uint64_t pattern = repeat(value, element_bytes);
+
+	for (size_t i = 0; i < hot->n_blanks; i++)
+		if (hot->blanks[i].pages == pages && hot->blanks[i].pattern == pattern) {
+			*slot = hot->blanks[i].slot;
+			return DG_OK;
+		}
+	return make_blank(hot, pages, pattern, slot, err);
+}
+
+void dgi_hot_show_blank(struct dgi_hot *hot, size_t entry, uint32_t slot, bool listed)
+{
+	uint32_t before;
+	bool had_slot = dgi_table_is_writable(hot->table, entry, &before);
+
+	if (had_slot && listed)
+		list_remove(hot, before);
+	dgi_table_set_hot(hot->table, entry, slot);
+	dgi_table_freeze(hot->table, entry);
+	if (had_slot)
+		give(hot, before);
 }
 
 /* --- Freezing --- */

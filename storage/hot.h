@@ -26,6 +26,15 @@ struct dgi_hot {
 	uint32_t oldest,
 		newest; /* of the list: slots that the table shows and that are not frozen */
 	_Atomic uint64_t bytes; /* of slots in use, frozen ones included; any thread */
+	/* Slots that hold one value all over. Chunks that have never been written show such a slot,
+	 * which all that are alike share: hot, never written down, and frozen, so that a write copies it
+	 * first. */
+	struct dgi_blank {
+		uint32_t pages;
+		uint64_t pattern; /* the value, repeated */
+		uint32_t slot;
+	} * blanks;
+	size_t n_blanks, blanks_capacity;
 };
 
 /* @budget_bytes: what hot chunks may take. Fails with NOMEM. */
@@ -44,6 +53,16 @@ void dgi_hot_unstage(struct dgi_hot *hot, uint32_t slot);
 /* The table shows a staged slot from now on. @log: of the write that needed it. @listed: a checkpoint
  * may write it down; chunks of tensors that live in memory stay hot. */
 void dgi_hot_adopt(struct dgi_hot *hot, size_t entry, uint32_t slot, uint64_t log, bool listed);
+
+/*
+ * The slot shown by chunks of @pages pages that hold nothing but an element of @element_bytes at
+ * @value. Fails with NOMEM, IO.
+ */
+dg_status dgi_hot_blank(struct dgi_hot *hot, uint32_t pages, const uint8_t *value,
+			size_t element_bytes, uint32_t *slot, dg_error *err);
+/* Shows it; what the entry showed before is given back. @listed: as when that was adopted. The
+ * checkpoint holds no frozen slot of the entry. */
+void dgi_hot_show_blank(struct dgi_hot *hot, size_t entry, uint32_t slot, bool listed);
 
 /* A frozen chunk. */
 struct dgi_frozen {

@@ -14,8 +14,9 @@
 #include <pthread.h>
 
 /*
- * The order of locks: the table's (write.c and checkpoint.c, for a record, a freeze, a publication),
- * then the checkpoint's, then the journal's own.
+ * The order of locks: that of tensors.mdb (checkpoint.c, create.c, from before a transaction until what it
+ * changed is published), the table's (for a record, a freeze, a publication), then the checkpoint's,
+ * then the journal's own.
  */
 struct dgi_volume {
 	char *path;
@@ -39,12 +40,14 @@ struct dgi_volume {
 	} left_out; /* pushes of the journal that a volume without it does not show */
 
 	/* Open for writing only. */
-	struct dgi_env *env;	     /* of tensors.mdb; the checkpoint's */
+	pthread_mutex_t env_lock;    /* over the next and adding to the catalogue */
+	struct dgi_env *env;	     /* of tensors.mdb */
 	struct dgi_env *journal_env; /* the journal's */
 	struct dgi_journal *journal;
 	struct dgi_mark_file mark;
-	uint32_t *staged; /* by table entry, 0 between writes; see write.c */
-	uint8_t *row;	  /* the writer's, for a row being computed */
+	uint32_t *staged;    /* by table entry, 0 between writes; see write.c */
+	uint64_t purge_next; /* chunk of the tensor that is being purged; the checkpoint's */
+	uint8_t *row;	     /* the writer's, for a row being computed */
 	/* What the writer applied since the last round of checkpoints, and the time it took: about
 	 * what replay would take. Under the table's lock. */
 	uint64_t applied_bytes;
@@ -60,6 +63,8 @@ struct dgi_volume {
 		pthread_cond_t done;
 		bool wanted;
 		bool stopping;
+		_Atomic uint64_t n_to_purge; /* requests; 0: dropped tensors have no chunks left */
+		bool is_running;
 		uint64_t rounds;       /* ended, successful or not */
 		dg_error result;       /* of the last */
 		int64_t not_before_ms; /* the first transaction of tensors.mdb */
@@ -72,6 +77,20 @@ void dgi_volume_raise_durable(struct dgi_volume *volume, uint64_t log_number);
 /* Tells whoever asked by dgi_volume_on_durable(). */
 void dgi_volume_tell(struct dgi_volume *volume, uint64_t log_number, dg_status status);
 
+/* write.c: why the volume takes no writes at all; OK if it does. */
+dg_status dgi_volume_check_writable(const struct dgi_volume *volume, dg_error *err);
+
+/*
+ * create.c: releases and deletes some chunks of a dropped tensor, in a bounded transaction; *more: there
+ * are others. By the checkpoint's thread.
+ */
+dg_status dgi_purge_some(struct dgi_volume *volume, bool *more, dg_error *err);
+
+/* checkpoint.c: room in the maps of tensors.mdb for a transaction that writes @bytes, no sooner than one may
+ * begin. With its lock held. Fails with FULL, IO. */
+dg_status dgi_checkpoint_make_room(struct dgi_volume *volume, uint64_t bytes, dg_error *err);
+/* Asks for the chunks of dropped tensors to be deleted. */
+void dgi_checkpoint_request_purge(struct dgi_volume *volume);
 /* checkpoint.c: the thread that folds the journal into tensors.mdb. */
 dg_status dgi_checkpoint_start(struct dgi_volume *volume, dg_error *err);
 /* Ends the thread after a last round. */

@@ -388,19 +388,11 @@ static dg_status choose_cut(const struct dgi_volume_maker *m, dg_tensor_info *in
 	for (size_t i = 0; i < m->n_infos && info->group; i++)
 		if (m->infos[i].id == info->group)
 			first = &m->infos[i];
-	if (first) {
-		info->chunk_rows = first->chunk_rows;
-		info->chunk_pages = dgi_chunk_pages_of(info->chunk_rows, info->row_bytes);
-		return DG_OK;
-	}
-	if (info->group && info->group != info->id)
+	if (!first && info->group && info->group != info->id)
 		return dgi_fail(err, DG_INVALID,
 				"tensor '%s': no tensor %" PRIu32 " to be grouped with", info->name,
 				info->group);
-	if (info->chunk_pages == 0)
-		info->chunk_pages = dgi_chunk_pages_default(info->row_bytes, info->n_rows);
-	if (info->chunk_rows == 0 && info->chunk_pages <= DGI_CHUNK_PAGES_MAX)
-		info->chunk_rows = dgi_chunk_rows_of(info->chunk_pages, info->row_bytes);
+	dgi_choose_cut(first, info);
 	return DG_OK;
 }
 

@@ -21,6 +21,11 @@
 #define CHECKSUM_AT 24
 #define BEHIND_CHECKSUM 32
 
+static unsigned newest_version(uint16_t kind)
+{
+	return kind == DGI_KIND_TENSOR ? DGI_TENSOR_RECORD_VERSION : DGI_RECORD_VERSION;
+}
+
 dg_status dgi_record_header(const void *value, size_t value_bytes, uint16_t kind,
 			    struct dgi_record *out, dg_error *err)
 {
@@ -46,9 +51,9 @@ dg_status dgi_record_header(const void *value, size_t value_bytes, uint16_t kind
 	if (record.kind != kind)
 		return dgi_fail(err, DG_CORRUPT, "record of kind %u, its key says %u", record.kind,
 				kind);
-	if (record.version != DGI_RECORD_VERSION)
-		return dgi_fail(err, DG_VERSION, "record of version %u, this program knows %d",
-				record.version, DGI_RECORD_VERSION);
+	if (record.version < DGI_RECORD_VERSION || record.version > newest_version(kind))
+		return dgi_fail(err, DG_VERSION, "record of version %u, this program knows %u",
+				record.version, newest_version(kind));
 	if (record.payload_bytes > r.left)
 		return dgi_fail(err, DG_CORRUPT,
 				"record says %" PRIu64 " bytes of payload, its value holds %zu",

@@ -15,6 +15,7 @@
 
 #define DGI_RECORD_HEADER_BYTES 48
 #define DGI_RECORD_VERSION 1
+#define DGI_TENSOR_RECORD_VERSION 2 /* … of a tensor that was created or dropped later */
 
 struct dgi_record {
 	uint16_t kind; /* enum dgi_kind */

@@ -98,6 +98,21 @@ static dg_status replay_rows(struct replaying *r, dg_error *err)
 	return st;
 }
 
+/* What an entry says beside its rows, which may be of a tensor that was dropped since. */
+static dg_status replay_mark(struct dgi_volume *v, const struct dgi_entry *entry, dg_error *err)
+{
+	dg_status st = DG_OK;
+
+	/* The table of a checkpoint may be newer than the entry. */
+	if (!dgi_uuid_is_zero(&entry->session.id) && entry->log_number > v->tensors.sessions_log)
+		st = dgi_sessions_set(v->sessions, &entry->session, err);
+	if (st)
+		return dgi_context(err, st, "entry %" PRIu64, entry->log_number);
+	if (entry->log_number > v->log_number)
+		v->log_number = entry->log_number;
+	return DG_OK;
+}
+
 static dg_status replay_entry(void *context, const struct dgi_entry *entry, dg_error *err)
 {
 	struct dgi_volume *v = context;
@@ -112,6 +127,8 @@ static dg_status replay_entry(void *context, const struct dgi_entry *entry, dg_e
 				" only: it has come back older than it was",
 				entry->log_number, v->tensors.sessions_log);
 	v->durable = entry->log_number;
+	if (dgi_catalogue_is_dead(&v->tensors.catalogue, entry->tensor))
+		return replay_mark(v, entry, err);
 	st = dgi_applying_begin(&r.applying, &v->tensors.catalogue, &v->table, entry,
 				v->options.rules, v->options.n_rules, err);
 
@@ -123,15 +140,8 @@ static dg_status replay_entry(void *context, const struct dgi_entry *entry, dg_e
 		st = replay_rows(&r, err);
 	}
 	dgi_applying_clear(&r.applying);
-	/* The table of a checkpoint may be newer than the entry. */
-	if (!st && !dgi_uuid_is_zero(&entry->session.id) &&
-	    entry->log_number > v->tensors.sessions_log)
-		st = dgi_sessions_set(v->sessions, &entry->session, err);
-	if (st)
-		return dgi_context(err, st, "entry %" PRIu64, entry->log_number);
-	if (entry->log_number > v->log_number)
-		v->log_number = entry->log_number;
-	return DG_OK;
+	return st ? dgi_context(err, st, "entry %" PRIu64, entry->log_number)
+		  : replay_mark(v, entry, err);
 }
 
 dg_status dgi_volume_replay(struct dgi_volume *volume, const uint8_t *file, dg_error *err)
@@ -184,6 +194,8 @@ static dg_status pass_over_entry(void *context, const struct dgi_entry *entry, d
 	const struct dgi_catalogue *c = &v->tensors.catalogue;
 	size_t i;
 
+	if (dgi_catalogue_is_dead(c, entry->tensor))
+		return DG_OK;
 	if (!dgi_catalogue_find(c, entry->tensor, &i) || !is_within(entry, c->infos[i].n_rows))
 		return dgi_fail(err, DG_CORRUPT, "entry %" PRIu64 ": no such tensor or rows",
 				entry->log_number);

@@ -4,6 +4,7 @@
 #include "check.h"
 #include "fail.h"
 #include "record.h"
+#include "reserve.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -54,50 +55,81 @@ static dg_status map_memfd(size_t bytes, int *fd, void **out, dg_error *err)
 	return DG_OK;
 }
 
-dg_status dgi_table_open(struct dgi_table *table, size_t n, const struct dgi_map *map,
-			 const dg_uuid *store_uuid, dg_error *err)
+/* Memory for so many entries, none of it touched. */
+static dg_status reserve_entries(struct dgi_table *table, size_t capacity, dg_error *err)
 {
-	size_t room = n ? n : 1; /* a map of no bytes is an error */
 	void *entries = NULL;
+	dg_status st;
+
+	table->capacity = capacity ? capacity : 1; /* a map of no bytes is an error */
+	table->logs = dgi_reserve(table->capacity, sizeof *table->logs);
+	table->frozen = dgi_reserve(table->capacity, sizeof *table->frozen);
+	if (!table->logs || !table->frozen)
+		return dgi_fail_memory(err, "chunk table");
+	st = map_memfd(table->capacity * sizeof *table->entries, &table->fd, &entries, err);
+	table->entries = entries;
+	return st;
+}
+
+static void release_entries(struct dgi_table *table)
+{
+	if (table->entries)
+		(void)munmap(table->entries, table->capacity * sizeof *table->entries);
+	if (table->fd >= 0)
+		(void)close(table->fd);
+	dgi_unreserve(table->logs, table->capacity, sizeof *table->logs);
+	table->entries = NULL;
+	dgi_unreserve(table->frozen, table->capacity, sizeof *table->frozen);
+	table->logs = NULL;
+	table->frozen = NULL;
+	table->fd = -1;
+}
+
+dg_status dgi_table_open(struct dgi_table *table, size_t n, size_t capacity,
+			 const struct dgi_map *map, const dg_uuid *store_uuid, dg_error *err)
+{
 	dg_status st;
 
 	*table = (struct dgi_table){ .n = n, .fd = -1, .map = map, .store_uuid = *store_uuid };
 	(void)pthread_mutex_init(&table->record, NULL);
 	(void)pthread_mutex_init(&table->lock, NULL);
-	table->logs = calloc(room, sizeof *table->logs);
-	table->frozen = calloc(room, sizeof *table->frozen);
-	if (!table->logs || !table->frozen)
-		st = dgi_fail_memory(err, "chunk table");
-	else
-		st = map_memfd(room * sizeof *table->entries, &table->fd, &entries, err);
-	if (st) {
-		dgi_table_close(table);
-		return st;
+	if (capacity < n)
+		capacity = n;
+	st = reserve_entries(table, capacity, err);
+	while (st && capacity > n) {
+		release_entries(table);
+		capacity = n + (capacity - n) / 2;
+		st = reserve_entries(table, capacity, err);
 	}
-	table->entries = entries;
-	return DG_OK;
+	if (st)
+		dgi_table_close(table);
+	return st;
 }
 
 void dgi_table_close(struct dgi_table *table)
 {
-	size_t room = table->n ? table->n : 1;
-
 	if (!table->map)
 		return;
-	if (table->entries)
-		(void)munmap(table->entries, room * sizeof *table->entries);
-	if (table->fd >= 0)
-		(void)close(table->fd);
-	free(table->logs);
-	free(table->frozen);
+	release_entries(table);
 	(void)pthread_mutex_destroy(&table->lock);
 	(void)pthread_mutex_destroy(&table->record);
 	*table = (struct dgi_table){ 0 };
 }
 
+dg_status dgi_table_extend(struct dgi_table *table, size_t more, dg_error *err)
+{
+	if (more > table->capacity - table->n)
+		return dgi_fail(err, DG_FULL,
+				"chunk table: no room for %zu chunks more until the store is "
+				"opened anew",
+				more);
+	table->n += more;
+	return DG_OK;
+}
+
 void dgi_table_set(struct dgi_table *table, const struct dgi_image *image)
 {
-	DGI_ASSERT(image->entry < table->n && image->page <= PLACE);
+	DGI_ASSERT(image->entry < table->capacity && image->page <= PLACE);
 	atomic_store(&table->entries[image->entry].location, image->page);
 	atomic_store(&table->logs[image->entry], image->log);
 }

@@ -38,7 +38,8 @@ struct dgi_table {
 	struct dgi_table_entry *entries;
 	_Atomic uint64_t *logs; /* the log number of each entry's image in the file */
 	bool *frozen;		/* hot, but the slot is the checkpoint's; the mutator's own */
-	size_t n;
+	_Atomic size_t n;
+	size_t capacity; /* of the table's memory, which never moves nor grows */
 	int fd;
 	const struct dgi_map *map;
 	const dgi_slot_segment *segments; /* of the hot slots; NULL while there are none */
@@ -49,9 +50,15 @@ struct dgi_table {
 	_Atomic uint32_t warm;	/* batches that need no look, see warm.h */
 };
 
-/* A table of @n entries that are nowhere yet. @map is lent, and open when rows are read. */
-dg_status dgi_table_open(struct dgi_table *table, size_t n, const struct dgi_map *map,
-			 const dg_uuid *store_uuid, dg_error *err);
+/*
+ * A table of @n entries that are nowhere yet, with address space for up to @capacity if there is so
+ * much. @map is lent, and open when rows are read.
+ */
+dg_status dgi_table_open(struct dgi_table *table, size_t n, size_t capacity,
+			 const struct dgi_map *map, const dg_uuid *store_uuid, dg_error *err);
+/* @more entries behind the last, known to nobody yet; whoever has the table mapped has them too. Fails
+ * with FULL. For one thread at a time. */
+dg_status dgi_table_extend(struct dgi_table *table, size_t more, dg_error *err);
 /* Accepts a zero table. */
 void dgi_table_close(struct dgi_table *table);
 

@@ -3,6 +3,7 @@
 
 #include "check.h"
 #include "fail.h"
+#include "reserve.h"
 #include "thread.h"
 
 #include <assert.h>
@@ -251,16 +252,13 @@ static uint32_t take_unused(struct dgi_slots *pool, uint32_t pages)
 	return number << SLOT_BITS | segment->next_unused++ * pages;
 }
 
-dg_status dgi_slots_take(struct dgi_slots *pool, uint32_t pages, uint32_t *slot, dg_error *err)
+dg_status dgi_slots_take_apart(struct dgi_slots *pool, uint32_t pages, uint32_t *slot,
+			       dg_error *err)
 {
-	uint64_t bytes = (uint64_t)pages * PAGE_BYTES;
 	uint32_t taken;
 	dg_status st;
 
 	DGI_ASSERT(pages >= 1 && pages <= PAGES_MAX);
-	if (pool->used_bytes > pool->budget_bytes || bytes > pool->budget_bytes - pool->used_bytes)
-		return dgi_fail(err, DG_FULL, "hot chunks: the budget of %llu MiB is used up",
-				(unsigned long long)(pool->budget_bytes >> 20));
 	taken = pool->free_slots[pages];
 	if (taken != NO_SLOT) {
 		pool->free_slots[pages] = dgi_slots_note(pool, taken)->next;
@@ -273,9 +271,22 @@ dg_status dgi_slots_take(struct dgi_slots *pool, uint32_t pages, uint32_t *slot,
 			taken = take_unused(pool, pages);
 		}
 	}
-	pool->used_bytes += bytes;
 	*slot = taken;
 	return DG_OK;
+}
+
+dg_status dgi_slots_take(struct dgi_slots *pool, uint32_t pages, uint32_t *slot, dg_error *err)
+{
+	uint64_t bytes = (uint64_t)pages * PAGE_BYTES;
+	dg_status st;
+
+	if (pool->used_bytes > pool->budget_bytes || bytes > pool->budget_bytes - pool->used_bytes)
+		return dgi_fail(err, DG_FULL, "hot chunks: the budget of %llu MiB is used up",
+				(unsigned long long)(pool->budget_bytes >> 20));
+	st = dgi_slots_take_apart(pool, pages, slot, err);
+	if (!st)
+		pool->used_bytes += bytes;
+	return st;
 }
 
 uint64_t dgi_slots_bytes(const struct dgi_slots *pool, uint32_t slot)
@@ -292,21 +303,6 @@ void dgi_slots_give(struct dgi_slots *pool, uint32_t slot)
 	pool->used_bytes -= (uint64_t)pages * PAGE_BYTES;
 }
 
-/* Address space for @n zeroed elements; pages appear as they are touched. */
-static void *reserve(size_t n, size_t element_bytes)
-{
-	void *memory = mmap(NULL, n * element_bytes, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	return memory == MAP_FAILED ? NULL : memory;
-}
-
-static void unreserve(void *memory, size_t n, size_t element_bytes)
-{
-	if (memory)
-		(void)munmap(memory, n * element_bytes);
-}
-
 dg_status dgi_slots_new(uint64_t budget_bytes, struct dgi_slots **out, dg_error *err)
 {
 	struct dgi_slots *pool = calloc(1, sizeof *pool);
@@ -320,8 +316,8 @@ dg_status dgi_slots_new(uint64_t budget_bytes, struct dgi_slots **out, dg_error 
 	(void)pthread_mutex_init(&pool->lock, NULL);
 	(void)pthread_cond_init(&pool->wanted, NULL);
 	(void)pthread_cond_init(&pool->ready, NULL);
-	pool->addresses = reserve(SEGMENTS_MAX, sizeof *pool->addresses);
-	pool->segments = reserve(SEGMENTS_MAX, sizeof *pool->segments);
+	pool->addresses = dgi_reserve(SEGMENTS_MAX, sizeof *pool->addresses);
+	pool->segments = dgi_reserve(SEGMENTS_MAX, sizeof *pool->segments);
 	if (!pool->addresses || !pool->segments)
 		st = dgi_fail_memory(err, "hot chunks");
 	else
@@ -362,8 +358,8 @@ void dgi_slots_free(struct dgi_slots *pool)
 		release_segment(&pool->spare, pool->spare_address);
 	for (uint32_t i = 0; i < pool->n_segments; i++)
 		release_segment(&pool->segments[i], atomic_load(&pool->addresses[i]));
-	unreserve(pool->addresses, SEGMENTS_MAX, sizeof *pool->addresses);
-	unreserve(pool->segments, SEGMENTS_MAX, sizeof *pool->segments);
+	dgi_unreserve(pool->addresses, SEGMENTS_MAX, sizeof *pool->addresses);
+	dgi_unreserve(pool->segments, SEGMENTS_MAX, sizeof *pool->segments);
 	(void)pthread_cond_destroy(&pool->wanted);
 	(void)pthread_cond_destroy(&pool->ready);
 	(void)pthread_mutex_destroy(&pool->lock);

@@ -52,6 +52,9 @@ void dgi_slots_set_budget(struct dgi_slots *pool, uint64_t budget_bytes);
  * Fails with FULL (the budget), NOMEM, IO.
  */
 dg_status dgi_slots_take(struct dgi_slots *pool, uint32_t pages, uint32_t *slot, dg_error *err);
+/* A slot that is never given back and does not count. Fails with NOMEM, IO. */
+dg_status dgi_slots_take_apart(struct dgi_slots *pool, uint32_t pages, uint32_t *slot,
+			       dg_error *err);
 void dgi_slots_give(struct dgi_slots *pool, uint32_t slot);
 uint64_t dgi_slots_bytes(const struct dgi_slots *pool, uint32_t slot);
 

@@ -6,6 +6,7 @@
 #include "fail.h"
 #include "files.h"
 #include "record.h"
+#include "reserve.h"
 #include "superblock.h"
 #include "warm.h"
 
@@ -22,6 +23,8 @@
 #define MAP_BYTES_MIN (UINT64_C(64) << 30)
 #define MAP_FILES 4 /* … or so many times the file */
 #define JOURNAL_QUOTA_BYTES (UINT64_C(2) << 30)
+/* Table entries beyond those there, for tensors created later: 4 TiB in chunks of 64 KiB. */
+#define TABLE_GROWTH (UINT64_C(1) << 26)
 #define STALE_TABLE_MS 1000 /* how long other processes may believe a dead server's table */
 /* Replay speed until one was measured, over at least so many bytes. */
 #define REPLAY_BYTES_PER_S (256.0 * 1024 * 1024)
@@ -139,22 +142,52 @@ static dg_status open_journal(struct dgi_volume *v, dg_error *err)
 	return st ? dgi_context(err, st, DGI_JOURNAL_FILE) : DG_OK;
 }
 
-static dg_status fill_table(struct dgi_volume *v, dg_error *err)
+/* Chunks without an image show their tensor's initial value. */
+static dg_status fill_tensor(struct dgi_volume *v, size_t tensor, dg_error *err)
 {
 	struct dgi_catalogue *c = &v->tensors.catalogue;
-	dg_status st = dgi_table_open(&v->table, c->n_chunks, &v->tensors_map,
-				      &v->graph.superblock.store_uuid, err);
+	const size_t first = c->rows[tensor].first_entry;
+	const struct dgi_image none = { 0 };
+	uint32_t slot = DGI_NO_SLOT;
+	dg_status st;
 
-	if (st)
-		return st;
-	for (size_t i = 0; i < c->n_chunks; i++)
-		dgi_table_set(&v->table, &c->images[i]);
-	free(c->images);
-	c->images = NULL;
+	for (size_t i = first; i < first + c->rows[tensor].cut.n_chunks; i++) {
+		const struct dgi_image *image = c->images ? &c->images[i] : &none;
+
+		if (image->page) {
+			dgi_table_set(&v->table, image);
+			continue;
+		}
+		if (slot == DGI_NO_SLOT) {
+			st = dgi_hot_blank(&v->hot, c->infos[tensor].chunk_pages,
+					   c->lives[tensor].value,
+					   dg_dtype_bytes(c->infos[tensor].dtype), &slot, err);
+			if (st)
+				return st;
+		}
+		dgi_hot_show_blank(&v->hot, i, slot, false);
+	}
 	return DG_OK;
 }
 
-/* What the journal holds becomes hot. A store that has none of it needs no hot chunks to be read. */
+static dg_status fill_table(struct dgi_volume *v, dg_error *err)
+{
+	struct dgi_catalogue *c = &v->tensors.catalogue;
+	size_t capacity = c->n_chunks + (v->options.writable ? TABLE_GROWTH : 0);
+	dg_status st = dgi_table_open(&v->table, c->n_chunks, capacity, &v->tensors_map,
+				      &v->graph.superblock.store_uuid, err);
+
+	/* A store that has no such chunks, and no journal, needs no hot ones to be read. */
+	if (!st && (v->options.writable || v->journal_map.n || c->n_sparse_chunks))
+		st = dgi_hot_open(&v->hot, &v->table, c, UINT64_MAX, err);
+	for (size_t i = 0; i < c->n && !st; i++)
+		st = fill_tensor(v, i, err);
+	free(c->images);
+	c->images = NULL;
+	return st;
+}
+
+/* What the journal holds becomes hot. */
 static dg_status replay(struct dgi_volume *v, dg_error *err)
 {
 	int64_t begun_us = dgi_now_us();
@@ -166,10 +199,8 @@ static dg_status replay(struct dgi_volume *v, dg_error *err)
 		return v->journal_map.n
 			       ? dgi_volume_pass_over(v, dgi_map_at(&v->journal_map, 0), err)
 			       : DG_OK;
-	if (!v->options.writable && !v->journal_map.n)
-		return DG_OK;
-	st = dgi_hot_open(&v->hot, &v->table, &v->tensors.catalogue, UINT64_MAX, err);
-	if (!st && v->journal_map.n)
+	st = DG_OK;
+	if (v->journal_map.n)
 		st = dgi_volume_replay(v, dgi_map_at(&v->journal_map, 0), err);
 	if (st)
 		return dgi_context(err, st, DGI_JOURNAL_FILE);
@@ -331,7 +362,7 @@ static dg_status open_for_writing(struct dgi_volume *v, dg_error *err)
 	if (!v->options.hot_bytes)
 		v->options.hot_bytes = half_of_memory();
 	dgi_slots_set_budget(v->hot.slots, v->options.hot_bytes);
-	v->staged = calloc(v->table.n ? v->table.n : 1, sizeof *v->staged);
+	v->staged = dgi_reserve(v->table.capacity, sizeof *v->staged);
 	if (!v->staged)
 		return dgi_fail_memory(err, v->path);
 	st = open_tensors_env(v, err);
@@ -345,6 +376,9 @@ static dg_status open_for_writing(struct dgi_volume *v, dg_error *err)
 		st = start_journal(v, err);
 	if (!st)
 		st = dgi_checkpoint_start(v, err);
+	for (size_t i = 0; i < v->tensors.catalogue.n_dead && !st; i++)
+		if (v->tensors.catalogue.dead[i].has_chunks)
+			dgi_checkpoint_request_purge(v);
 	return st;
 }
 
@@ -387,6 +421,7 @@ dg_status dgi_volume_open(const char *path, const struct dgi_volume_options *opt
 	}
 	v->mark.fd = -1;
 	(void)pthread_mutex_init(&v->telling, NULL);
+	(void)pthread_mutex_init(&v->env_lock, NULL);
 	if (options)
 		v->options = *options;
 	st = open_all(v, err);
@@ -418,6 +453,7 @@ void dgi_volume_close(struct dgi_volume *volume)
 	}
 	stop_writing(volume);
 	dgi_mark_close(&volume->mark);
+	dgi_unreserve(volume->staged, volume->table.capacity, sizeof *volume->staged);
 	dgi_table_close(&volume->table);
 	dgi_hot_close(&volume->hot);
 	dgi_sessions_free(volume->sessions);
@@ -429,7 +465,7 @@ void dgi_volume_close(struct dgi_volume *volume)
 	dgi_graph_contents_clear(&volume->graph);
 	dgi_lock_release(volume->lock);
 	(void)pthread_mutex_destroy(&volume->telling);
-	free(volume->staged);
+	(void)pthread_mutex_destroy(&volume->env_lock);
 	free(volume->path);
 	free(volume);
 }
@@ -483,10 +519,29 @@ const uint8_t *dgi_volume_book(const struct dgi_volume *volume, size_t *n)
 	return volume->graph.book;
 }
 
-const dg_tensor_info *dgi_volume_tensors(const struct dgi_volume *volume, size_t *n)
+static int compare_ids(const void *a, const void *b)
 {
-	*n = volume->tensors.catalogue.n;
-	return volume->tensors.catalogue.infos;
+	const dg_tensor_info *x = a, *y = b;
+
+	return (x->id > y->id) - (x->id < y->id);
+}
+
+dg_status dgi_volume_list(const struct dgi_volume *volume, dg_tensor_info **out, size_t *n,
+			  dg_error *err)
+{
+	const struct dgi_catalogue *c = &volume->tensors.catalogue;
+	const size_t n_places = c->n;
+	dg_tensor_info *list = malloc((n_places ? n_places : 1) * sizeof *list);
+
+	if (!list)
+		return dgi_fail_memory(err, "list of tensors");
+	*n = 0;
+	for (size_t i = 0; i < n_places; i++)
+		if (!dgi_catalogue_is_gone(c, i))
+			list[(*n)++] = c->infos[i];
+	qsort(list, *n, sizeof *list, compare_ids);
+	*out = list;
+	return DG_OK;
 }
 
 const dg_tensor_info *dgi_volume_tensor(const struct dgi_volume *volume, uint32_t id)
@@ -511,6 +566,9 @@ dg_status dgi_volume_gather(struct dgi_volume *volume, uint32_t tensor, const dg
 		return dgi_fail(err, DG_NOTFOUND, "no tensor %" PRIu32, tensor);
 	dgi_rows_warm(&volume->table, &c->rows[i], rows, n);
 	st = dgi_rows_gather(&volume->table, &c->rows[i], rows, n, out, err);
+	/* What was read of a tensor that goes meanwhile is of no use, nor is what was said of it. */
+	if (dgi_catalogue_is_gone(c, i))
+		st = dgi_fail(err, DG_NOTFOUND, "it has been dropped");
 	return st ? dgi_context(err, st, "tensor '%s'", c->infos[i].name) : DG_OK;
 }
 

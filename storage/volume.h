@@ -59,10 +59,34 @@ const struct dgi_superblock *dgi_volume_superblock(const struct dgi_volume *volu
 void dgi_volume_get_info(const struct dgi_volume *volume, dg_store_info *out);
 /* The partition book's bytes as given at creation. Lent. */
 const uint8_t *dgi_volume_book(const struct dgi_volume *volume, size_t *n);
-/* Lent; by id. */
-const dg_tensor_info *dgi_volume_tensors(const struct dgi_volume *volume, size_t *n);
-/* The tensor with this id, or NULL. Lent. */
+/* The tensors there are, by id; to be freed. Any thread. Fails with NOMEM. */
+dg_status dgi_volume_list(const struct dgi_volume *volume, dg_tensor_info **out, size_t *n,
+			  dg_error *err);
+/* The tensor with this id, or NULL. Lent until the volume is closed, even if it is dropped. Any thread. */
 const dg_tensor_info *dgi_volume_tensor(const struct dgi_volume *volume, uint32_t id);
+/* How it was made. Of a tensor made with the store all but the description is 0. Fails with NOTFOUND. */
+dg_status dgi_volume_spec(const struct dgi_volume *volume, uint32_t tensor, dg_tensor_spec *out,
+			  dg_error *err);
+
+/*
+ * Makes new tensors, of one row group if there are several (at most 8): all of them or none. They are on
+ * disk when this returns, without their rows, which hold the initial value. See dg_store_create() for
+ * what may be left 0, and for repeats. Any thread.
+ * Fails as that does, and with INVALID, IO (the volume takes no more writes).
+ */
+dg_status dgi_volume_create(struct dgi_volume *volume, dg_tensor_spec *specs, size_t n,
+			    bool *existed, dg_error *err);
+/*
+ * Drops a tensor, with its row group if it is the first of one. Nobody finds it any more when this
+ * returns, also after a crash; its chunks are deleted later, a few at a time. Any thread.
+ * Fails with NOTFOUND, INVALID (a system tensor, not the first of its group), DENIED, FULL, NOMEM, IO.
+ */
+dg_status dgi_volume_drop(struct dgi_volume *volume, uint32_t tensor, dg_error *err);
+/* Are there chunks of dropped tensors still to be deleted? Any thread. */
+bool dgi_volume_is_purging(struct dgi_volume *volume);
+/* Drops the temporary tensors of @owner; says how many, groups counted once. As dgi_volume_drop(). */
+dg_status dgi_volume_release(struct dgi_volume *volume, const char *owner, size_t *n,
+			     dg_error *err);
 
 /* See dg_store_gather(). */
 dg_status dgi_volume_gather(struct dgi_volume *volume, uint32_t tensor, const dg_id *rows, size_t n,

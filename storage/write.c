@@ -281,6 +281,8 @@ static dg_status apply_locked(struct push *p, bool *no_room, dg_error *err)
 	dg_status st = look_at_session(p, err);
 
 	*no_room = false;
+	if (!st && dgi_catalogue_is_gone(&v->tensors.catalogue, p->tensor))
+		st = dgi_fail(err, DG_NOTFOUND, "it has been dropped");
 	if (st)
 		return st;
 	if (p->write->repeat) {
@@ -356,8 +358,7 @@ static dg_status apply_push(struct push *p, dg_error *err)
 		  : DG_OK;
 }
 
-/* Why the volume takes no writes at all; OK if it does. */
-static dg_status check_volume(const struct dgi_volume *v, dg_error *err)
+dg_status dgi_volume_check_writable(const struct dgi_volume *v, dg_error *err)
 {
 	if (!v->options.writable)
 		return dgi_fail(err, DG_DENIED, "store '%s' is open read only", v->path);
@@ -395,7 +396,7 @@ dg_status dgi_volume_apply(struct dgi_volume *volume, struct dgi_write *writes, 
 	struct push push = { .volume = volume, .deadline = dgi_deadline_in(ROOM_WAIT_MS) };
 	bool flush = false;
 	dg_error error = { 0 };
-	dg_status st = check_volume(volume, &error);
+	dg_status st = dgi_volume_check_writable(volume, &error);
 
 	if (st) {
 		refuse_all(writes, n, &error);

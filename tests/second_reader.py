@@ -281,7 +281,7 @@ class Record:
         self.key, self.value, self.page = key, value, page
         self.n, self.log, self.checksum, self.count = (u64(value, at) for at in (8, 16, 24, 32))
         need(self.kind == key[0], "kind of a record")
-        need(self.version == 1, "version of a record")
+        need(self.version == 1 or self.version == 2 and self.kind == TENSOR, "version of a record")
         need(48 + self.n <= len(value), "payload of a record")
         need(u64(value, 40) == 0, "reserved bytes of a record")
         self.payload = value[48:48 + self.n]
@@ -349,7 +349,22 @@ def read_book(payload, n_parts):
                             "edges": n} for (src, dst, name), n in zip(etypes, counts[1])]}
 
 
-def read_tensor(payload, tensor_id):
+def read_making(c, t):
+    """How a tensor was made, and whether it was dropped."""
+    state, lifetime, reserved = c.number(1), c.number(1), c.number(6)
+    made = {"uuid": str(uuid.UUID(bytes=c.take(16))), "lifetime": lifetime, "seed": c.number(8)}
+    value = c.take(8)
+    made["owner"] = c.string()
+    need(state <= 1 and lifetime <= 1 and reserved == 0, "tensor: state, lifetime or reserved")
+    n = DTYPES.get(t["dtype"], ("", 0))[1]
+    need(not any(value[n:]), "tensor: initial value")
+    made["value"] = value[:n].hex()
+    need(bool(made["owner"]) == (lifetime == 1), "tensor: owner")
+    need(lifetime == 0 or t["name"].endswith("_" + made["owner"]), "tensor: name of an owner's")
+    t["dropped"], t["made"] = state == 1, made
+
+
+def read_tensor(payload, tensor_id, version):
     c = Cursor(payload, f"tensor {tensor_id}")
     need(c.number(1) == 1, "tensor: format")
     t = {"side": c.number(1), "type": c.number(2), "numbering": c.number(1), "dtype": c.number(1),
@@ -360,6 +375,9 @@ def read_tensor(payload, tensor_id):
     need(rank <= 8, "tensor: rank")
     t["shape"] = [c.number(8, True) for _ in range(rank)]
     t["name"] = c.string()
+    t["dropped"], t["made"] = False, None
+    if version == 2:
+        read_making(c, t)
     need(c.at == len(payload), "tensor: bytes behind its end")
     need(t["id"] == tensor_id > 0 and t["dtype"] in DTYPES and t["n_rows"] >= 0, "tensor: fields")
     need(t["side"] <= 1 and t["numbering"] <= 1 and t["durability"] <= 2, "tensor: fields")
@@ -521,6 +539,7 @@ class Store:
         self.files = read_files(path)
         self.uuid = None
         self.tensors, self.arrays, self.marks = {}, {}, {}
+        self.dropped = []
         self.marks_log, self.n_pieces = 0, 0
         self.log = self.newest_entry = 0
         self.stream, self.blocks = b"", []
@@ -600,22 +619,36 @@ class Store:
         array["next"] += 1
 
     def add_tensor(self, r):
-        t = read_tensor(r.payload, key_field(r.key, 1, 4))
+        t = read_tensor(r.payload, key_field(r.key, 1, 4), r.version)
         t["rows"], t["images"] = [], []
+        if t["dropped"]:
+            self.dropped.append(t["id"])
+            return
+        if t["made"]:
+            value = bytes.fromhex(t["made"]["value"])
+            t["rows"] = [value * (t["row_bytes"] // len(value))] * t["n_rows"]
+            t["images"] = [None] * -(-t["n_rows"] // t["chunk_rows"])
         self.tensors[t["id"]] = t
 
     def add_chunk(self, r):
+        if key_field(r.key, 1, 4) in self.dropped:
+            return
         t = self.tensors.get(key_field(r.key, 1, 4))
         need(t is not None, "a chunk without its tensor")
-        need(key_field(r.key, 5, 8) == len(t["images"]), f"tensor {t['name']}: chunks")
-        count = min(t["chunk_rows"], t["n_rows"] - len(t["rows"]))
+        chunk = key_field(r.key, 5, 8)
+        if not t["made"]:
+            need(chunk == len(t["images"]), f"tensor {t['name']}: chunks")
+            t["images"].append(None)
+        need(chunk < len(t["images"]) and t["images"][chunk] is None, f"tensor {t['name']}: chunks")
+        first = chunk * t["chunk_rows"]
+        count = min(t["chunk_rows"], t["n_rows"] - first)
         need(count > 0, f"tensor {t['name']}: more chunks than rows")
         need(r.count == count and r.n == count * t["row_bytes"], "rows of a chunk")
         need(r.log == key_field(r.key, 13, 8), "log number of a chunk")
         r.needs_pages(t["pages"])
         n = t["row_bytes"]
-        t["rows"] += [r.payload[i * n:(i + 1) * n] for i in range(count)]
-        t["images"].append(r.log)
+        t["rows"][first:first + count] = [r.payload[i * n:(i + 1) * n] for i in range(count)]
+        t["images"][chunk] = r.log
 
     def add_sessions(self, r):
         need(key_field(r.key, 1, 4) == self.n_pieces, "pieces of the session table")
@@ -656,20 +689,27 @@ class Store:
         for e in read_entries(self.stream):
             need(e["log"] <= max(self.marks_log, self.newest_entry) + 1, "tensors.mdb is too old")
             self.newest_entry = e["log"]
+            if e["tensor"] in self.dropped:
+                self.note_mark(e)
+                self.newest = max(self.newest, e["log"])
+                continue
             t = self.tensors.get(e["tensor"])
             need(t is not None, f"entry {e['log']}: no tensor {e['tensor']}")
             need(e["row_bytes"] == t["row_bytes"], f"entry {e['log']}: bytes of a row")
             e["changed"] = 0
             for row, operand in changes(e):
                 need(0 <= row < t["n_rows"], f"entry {e['log']}: row {row}")
-                if t["images"][row // t["chunk_rows"]] < e["log"]:
+                if (t["images"][row // t["chunk_rows"]] or 0) < e["log"]:
                     t["rows"][row] = apply(e["op"], t["dtype"], t["rows"][row], operand)
                     e["changed"] += 1
-            if any(e["session"]) and self.marks_log < e["log"]:
-                self.marks[e["session"]] = e["mark"]
+            self.note_mark(e)
             if e["changed"] or self.marks_log < e["log"]:
                 self.entries.append(e)
             self.newest = max(self.newest, e["log"])
+
+    def note_mark(self, e):
+        if any(e["session"]) and self.marks_log < e["log"]:
+            self.marks[e["session"]] = e["mark"]
 
     def read_mark(self):
         """Section 15."""
@@ -699,13 +739,14 @@ class Store:
                          "durability": t["durability"], "interval_ms": t["interval_ms"],
                          "flags": t["flags"], "group": t["group"], "images": t["images"],
                          "rows": [row.hex() for row in t["rows"]]}
+                        | ({"made": t["made"]} if t["made"] else {})
                         for _, t in sorted(self.tensors.items())],
             "sessions": [{"id": str(uuid.UUID(bytes=i)), "number": n, "window": f"{window:x}"}
                          for i, (n, window) in sorted(self.marks.items())],
             "journal": [{"log": e["log"], "kind": ("", "rows", "fill")[e["kind"]], "op": e["op"],
                          "tensor": e["tensor"], "changes": len(changes(e)), "missing": e["changed"]}
                         for e in self.entries],
-        }
+        } | ({"dropped": self.dropped} if self.dropped else {})
 
     @staticmethod
     def elements(array):

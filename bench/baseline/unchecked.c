@@ -6,6 +6,7 @@
 #define dgi_rows_gather unchecked_rows_gather
 #define dgi_rows_verify unchecked_rows_verify
 #define dgi_table_close unchecked_table_close
+#define dgi_table_extend unchecked_table_extend
 #define dgi_table_freeze unchecked_table_freeze
 #define dgi_table_give_way unchecked_table_give_way
 #define dgi_table_is_hot unchecked_table_is_hot

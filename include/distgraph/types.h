@@ -120,6 +120,22 @@ typedef struct dg_tensor_info {
 	uint32_t flags;	      /* DG_TENSOR_* */
 } dg_tensor_info;
 
+/* How long a tensor lives. */
+typedef enum dg_lifetime {
+	DG_PERSISTENT = 0, /* until it is dropped */
+	DG_TEMPORARY = 1,  /* until its owner, a group of processes, releases it */
+} dg_lifetime;
+
+/* All that makes a new tensor; the same in every partition, but for its number of rows. */
+typedef struct dg_tensor_spec {
+	dg_tensor_info info;
+	dg_uuid uuid; /* of this creation: one that is asked for again makes nothing */
+	dg_lifetime lifetime;
+	char owner[DG_NAME_BYTES_MAX + 1]; /* of a temporary tensor; else "" */
+	uint64_t seed;			   /* kept for whoever initialises its rows */
+	uint8_t value[8]; /* each element before the first push, as its dtype has it; then zeros */
+} dg_tensor_spec;
+
 #define DG_TENSOR_SYSTEM 1U /* kept by the store itself, such as the id tables; refuses pushes */
 
 /* The id tables of every node and edge type: tensors of one integer a row, numbering as told. */

@@ -8,6 +8,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 void dgi_service_init(struct dgi_service *service, dg_store *store)
@@ -108,19 +109,23 @@ void dgi_service_ping(const struct dgi_service *service, uint8_t out[DGI_STATUS_
 dg_status dgi_service_describe(const struct dgi_service *service, const void *body, size_t n,
 			       void *out, size_t room, size_t *written, dg_error *err)
 {
-	const dg_tensor_info *tensors;
+	dg_tensor_info *tensors;
 	size_t n_tensors;
 	uint32_t first;
 	dg_status st = dgi_describe_decode(body, n, &first, err);
 
 	if (st)
 		return st;
-	tensors = dg_store_tensors(service->store, &n_tensors);
+	st = dgi_volume_list(service->volume, &tensors, &n_tensors, err);
+	if (st)
+		return st;
 	if (first > n_tensors)
-		return dgi_fail(err, DG_RANGE, "describe: from tensor number %" PRIu32 " of %zu",
-				first, n_tensors);
-	*written = dgi_described_encode(tensors, n_tensors, first, out, room);
-	return DG_OK;
+		st = dgi_fail(err, DG_RANGE, "describe: from tensor number %" PRIu32 " of %zu",
+			      first, n_tensors);
+	else
+		*written = dgi_described_encode(tensors, n_tensors, first, out, room);
+	free(tensors);
+	return st;
 }
 
 static dg_status find_tensor(const struct dgi_service *service, uint32_t id,
@@ -271,19 +276,24 @@ dg_status dgi_service_plan_push(const struct dgi_service *service, void *body,
 dg_status dgi_service_plan_end(const struct dgi_service *service, const struct dgi_session_end *end,
 			       struct dgi_write *out, dg_error *err)
 {
+	dg_tensor_info *tensors;
+	dg_status st;
 	size_t n;
-	const dg_tensor_info *tensors = dgi_volume_tensors(service->volume, &n);
 
 	*out = (struct dgi_write){ .session = end->session_uuid };
 	if (end->operation == DGI_SESSION_CLOSE)
 		return DG_OK;
 	/* A tombstone is an entry of the journal, which names a tensor, and changes no row of it. */
 	out->expire = true;
-	for (size_t i = 0; i < n; i++)
-		if (tensors[i].durability == DG_DURABLE_COMMIT) {
+	st = dgi_volume_list(service->volume, &tensors, &n, err);
+	if (st)
+		return st;
+	for (size_t i = 0; i < n && out->tensor == 0; i++)
+		if (tensors[i].durability == DG_DURABLE_COMMIT)
 			out->tensor = tensors[i].id;
-			return DG_OK;
-		}
+	free(tensors);
+	if (out->tensor)
+		return DG_OK;
 	return dgi_fail(err, DG_UNSUPPORTED,
 			"part %" PRIu32
 			" has no tensor that is durable, nor a journal for a tombstone",

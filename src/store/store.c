@@ -10,6 +10,8 @@
 struct dg_store {
 	struct dgi_volume *volume;
 	dg_book *book;
+	dg_tensor_info *tensors; /* as handed out */
+	size_t n_tensors;
 };
 
 /* Do the tensors have the rows that the book gives to this partition? */
@@ -35,19 +37,31 @@ static dg_status check_book(const dg_store *store, dg_error *err)
 {
 	const struct dgi_superblock *superblock = dgi_volume_superblock(store->volume);
 	uint32_t n_parts = dg_book_n_parts(store->book);
-	const dg_tensor_info *tensors;
 	dg_status st = DG_OK;
-	size_t n;
 
 	if (superblock->n_parts != n_parts || superblock->part >= n_parts)
 		return dgi_fail(err, DG_CORRUPT,
 				"part %" PRIu32 " of %" PRIu32
 				", but its partition book has %" PRIu32,
 				superblock->part, superblock->n_parts, n_parts);
-	tensors = dgi_volume_tensors(store->volume, &n);
-	for (size_t i = 0; !st && i < n; i++)
-		st = check_tensor(store, &tensors[i], superblock->part, err);
+	for (size_t i = 0; !st && i < store->n_tensors; i++)
+		st = check_tensor(store, &store->tensors[i], superblock->part, err);
 	return st;
+}
+
+/* Lists anew the tensors there are. */
+static dg_status list_tensors(dg_store *store, dg_error *err)
+{
+	dg_tensor_info *tensors;
+	size_t n;
+	dg_status st = dgi_volume_list(store->volume, &tensors, &n, err);
+
+	if (st)
+		return st;
+	free(store->tensors);
+	store->tensors = tensors;
+	store->n_tensors = n;
+	return DG_OK;
 }
 
 static dg_status open_book(dg_store *store, const char *path, dg_error *err)
@@ -56,6 +70,8 @@ static dg_status open_book(dg_store *store, const char *path, dg_error *err)
 	const uint8_t *bytes = dgi_volume_book(store->volume, &n);
 	dg_status st = dgi_book_decode(bytes, n, &store->book, err);
 
+	if (!st)
+		st = list_tensors(store, err);
 	if (!st)
 		st = check_book(store, err);
 	return st ? dgi_context(err, st, "store '%s'", path) : DG_OK;
@@ -94,6 +110,7 @@ void dg_store_close(dg_store *store)
 		return;
 	dgi_volume_close(store->volume);
 	dgi_book_free(store->book);
+	free(store->tensors);
 	free(store);
 }
 
@@ -114,7 +131,8 @@ const dg_book *dg_store_book(const dg_store *store)
 
 const dg_tensor_info *dg_store_tensors(const dg_store *store, size_t *n)
 {
-	return dgi_volume_tensors(store->volume, n);
+	*n = store->n_tensors;
+	return store->tensors;
 }
 
 /* The caller's tensor must be ours: its row size says how much memory the caller has. */

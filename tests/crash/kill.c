@@ -36,7 +36,8 @@ static const struct span recovery_span = { 0, 6 };
 static const struct span making_span = { 2, 8 };
 
 static const char *const phase_names[ORACLE_PHASES] = {
-	"starting", "making", "opening", "writing", "between writes", "closing", "closed",
+	"starting",	  "making",  "opening", "writing", "creating or dropping",
+	"between writes", "closing", "closed",
 };
 
 /* Shared by the jobs. */

@@ -38,7 +38,8 @@ enum oracle_phase {
 	ORACLE_STARTING,
 	ORACLE_MAKING,
 	ORACLE_OPENING,
-	ORACLE_WRITING, /* inside dgi_volume_write() */
+	ORACLE_WRITING,	 /* inside dgi_volume_write() */
+	ORACLE_CHURNING, /* a tensor comes or goes */
 	ORACLE_BETWEEN,
 	ORACLE_CLOSING,
 	ORACLE_ENDED,
@@ -59,7 +60,9 @@ struct oracle {
 	} holes[ORACLE_HOLES_MAX];
 	uint64_t log_number; /* of the store when last compared; never goes back */
 	uint64_t incarnation;
-	_Atomic uint64_t openings; /* for writing, so far */
+	_Atomic uint64_t churn_done;  /* events of churn.h that are in the store */
+	_Atomic uint64_t churn_begun; /* … and that may be: one more at most */
+	_Atomic uint64_t openings;    /* for writing, so far */
 	_Atomic uint64_t n_attempts;
 	struct oracle_attempt attempts[ORACLE_ATTEMPTS_MAX];
 	uint8_t model[];

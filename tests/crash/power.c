@@ -110,6 +110,7 @@ struct moment {
 	uint64_t begun;
 	uint64_t acknowledged;
 	uint64_t durable; /* whatever the tensor's class */
+	uint64_t churn_begun, churn_done;
 };
 
 struct image {
@@ -153,6 +154,8 @@ static struct oracle *oracle_then(const struct oracle *oracle, const struct plan
 	memcpy(copy, oracle, n);
 	copy->log_number = copy->incarnation = 0;
 	atomic_store(&copy->n_attempts, m->begun);
+	atomic_store(&copy->churn_begun, m->churn_begun);
+	atomic_store(&copy->churn_done, m->churn_done);
 	for (uint64_t i = 0; i < m->begun; i++) {
 		bool certain = i < m->durable || (i < m->acknowledged &&
 						  !plan_is_interval(plan, copy->attempts[i].push));
@@ -236,8 +239,10 @@ static void take_note(struct moment *m, const struct shim_record *note)
 	if (note->kind != SHIM_LOG_NOTE)
 		return;
 	m->created = true;
-	m->begun = note->inode;
-	m->acknowledged = note->offset;
+	m->begun = note->inode & WORKLOAD_NOTE_MASK;
+	m->acknowledged = note->offset & WORKLOAD_NOTE_MASK;
+	m->churn_begun = note->inode >> WORKLOAD_NOTE_BITS;
+	m->churn_done = note->offset >> WORKLOAD_NOTE_BITS;
 	if (m->durable < note->other)
 		m->durable = note->other;
 }

@@ -2,6 +2,7 @@
 #include "workload.h"
 
 #include "check.h"
+#include "churn.h"
 #include "files.h"
 #include "mark.h"
 #include "rng.h"
@@ -19,12 +20,13 @@
 #define REPEAT_EVERY 3	    /* groups with a push that was acknowledged before */
 #define REPEAT_BACK_MAX 40  /* as many pushes back; less than the sessions' windows */
 #define BAD_EVERY 16	    /* groups with a push of a row that is not there */
+#define CHURN_EVERY 2	    /* groups before which a tensor comes or goes or is filled */
 #define CHECKPOINT_MS 10000 /* patience with one */
 #define HOT_BYTES_LEAST (UINT64_C(256) << 10)
 #define JOURNAL_BYTES_LEAST (UINT64_C(512) << 10)
 
 /* Streams of random numbers, beyond those of the plan; and UUIDs, by number. */
-enum { REPEAT_STREAM = 1 << 30, OPENING_STREAM };
+enum { REPEAT_STREAM = 1 << 30, OPENING_STREAM, CHURN_STREAM };
 enum { STORE_UUID = 1 << 20, CLUSTER_UUID, SESSION_UUID };
 
 static enum workload_end wrong(const struct workload *w, const char *what, const dg_error *err)
@@ -32,6 +34,15 @@ static enum workload_end wrong(const struct workload *w, const char *what, const
 	fprintf(stderr, "WRONG: %s: %s%s%s\n", w->store, what, err ? ": " : "",
 		err ? err->text : "");
 	return WORKLOAD_WRONG;
+}
+
+/* Puts into the log what has been promised by now. */
+static void note(struct workload *w, uint64_t begun, uint64_t acknowledged, uint64_t durable)
+{
+	w->note = (struct workload_note){ begun, acknowledged, durable };
+	shim_note(begun | atomic_load(&w->oracle->churn_begun) << WORKLOAD_NOTE_BITS,
+		  acknowledged | atomic_load(&w->oracle->churn_done) << WORKLOAD_NOTE_BITS,
+		  durable);
 }
 
 void workload_init(struct workload *w, const struct plan *plan, struct oracle *oracle,
@@ -161,7 +172,7 @@ enum workload_end workload_make(struct workload *w, dg_error *err)
 	if (st)
 		return WORKLOAD_FAILED;
 	atomic_store(&w->oracle->created, 1);
-	shim_note(0, 0, 0);
+	note(w, 0, 0, 0);
 	return WORKLOAD_DONE;
 }
 
@@ -233,7 +244,7 @@ void workload_close(struct workload *w)
 		uint64_t n = atomic_load(&w->oracle->n_attempts);
 
 		oracle_all_durable(w->oracle);
-		shim_note(n, n, n);
+		note(w, n, n, n);
 	}
 	atomic_store(&w->oracle->phase, ORACLE_ENDED);
 }
@@ -433,7 +444,7 @@ static enum workload_end settle(struct workload *w, const struct group *group, d
 		redo_model(w, group);
 	if (refused)
 		return WORKLOAD_REFUSED;
-	shim_note(n, n, 0);
+	note(w, n, n, 0);
 	return WORKLOAD_DONE;
 }
 
@@ -475,15 +486,55 @@ static bool has_failed(const struct group *group, dg_status st, dg_error *err)
 	return st != DG_OK;
 }
 
+/* --- Tensors that come and go --- */
+
+static void note_churn(struct workload *w, uint64_t done, uint64_t begun)
+{
+	atomic_store(&w->oracle->churn_begun, begun);
+	atomic_store(&w->oracle->churn_done, done);
+	note(w, w->note.begun, w->note.acknowledged, w->note.durable);
+}
+
+static enum workload_end churn(struct workload *w, dg_error *err)
+{
+	const uint64_t event = atomic_load(&w->oracle->churn_done);
+	bool applied;
+	dg_status st;
+
+	note_churn(w, event, event + 1);
+	atomic_store(&w->oracle->phase, ORACLE_CHURNING);
+	st = churn_do(w->plan, w->volume, event, &applied, err);
+	atomic_store(&w->oracle->phase, ORACLE_BETWEEN);
+	if (!st && w->failed && !churn_is_nothing(event))
+		return wrong(w, "it has failed, but a tensor comes or goes", NULL);
+	if (!st) {
+		note_churn(w, event + 1, event + 1);
+		return WORKLOAD_DONE;
+	}
+	if (st == DG_IO) {
+		w->failed = true;
+		return WORKLOAD_FAILED;
+	}
+	if (!applied)
+		note_churn(w, event, event);
+	return WORKLOAD_REFUSED;
+}
+
 enum workload_end workload_group(struct workload *w, dg_error *err)
 {
 	static struct group group;
+	struct dgi_rng rng = dgi_rng_of(w->plan->seed, CHURN_STREAM);
 	uint64_t before = atomic_load(&w->oracle->n_attempts);
+	enum workload_end end = WORKLOAD_DONE;
 	dg_status st;
 
 	w->pushed = true;
+	if (dgi_rng_at(&rng, w->next) % CHURN_EVERY == 0)
+		end = churn(w, err);
+	if (end)
+		return end;
 	make_group(w, &group);
-	shim_note(atomic_load(&w->oracle->n_attempts), before, 0);
+	note(w, atomic_load(&w->oracle->n_attempts), before, 0);
 	atomic_store(&w->oracle->phase, ORACLE_WRITING);
 	st = dgi_volume_write(w->volume, group.writes, group.n, err);
 	atomic_store(&w->oracle->phase, ORACLE_BETWEEN);
@@ -493,6 +544,25 @@ enum workload_end workload_group(struct workload *w, dg_error *err)
 }
 
 /* --- Comparing --- */
+
+/* What comes and goes; the oracle's numbers become what was found. */
+static enum workload_end compare_churn(struct workload *w, dg_error *err)
+{
+	uint64_t found;
+
+	switch (churn_compare(w->volume, atomic_load(&w->oracle->churn_done),
+			      atomic_load(&w->oracle->churn_begun), &found, err)) {
+	case CHURN_SOUND:
+		break;
+	case CHURN_WRONG:
+		return wrong(w, "the tensors that come and go are not those promised", NULL);
+	default:
+		return WORKLOAD_FAILED;
+	}
+	atomic_store(&w->oracle->churn_done, found);
+	atomic_store(&w->oracle->churn_begun, found);
+	return WORKLOAD_DONE;
+}
 
 static dg_status gather_all(struct workload *w, dg_error *err)
 {
@@ -690,6 +760,8 @@ static enum workload_end compare_open(struct workload *w, bool writable, uint8_t
 			     err);
 	if (gather_all(w, err))
 		end = wrong(w, "reading fails", err);
+	if (!end && compare_churn(w, err))
+		end = wrong(w, "what comes and goes is not as it should be", err);
 	if (!end)
 		end = compare_rows(w, model, pending, n_pending, found);
 	if (!end)

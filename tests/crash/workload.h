@@ -11,6 +11,10 @@
 
 struct dgi_volume;
 
+/* Numbers of a note are of pushes and, above these bits, of events of churn.h. */
+#define WORKLOAD_NOTE_BITS 32
+#define WORKLOAD_NOTE_MASK ((UINT64_C(1) << WORKLOAD_NOTE_BITS) - 1)
+
 struct workload {
 	const struct plan *plan;
 	struct oracle *oracle;
@@ -29,6 +33,9 @@ struct workload {
 	} retry[ORACLE_HOLES_MAX]; /* what was refused, or never heard of again */
 	size_t n_retry;
 	uint64_t next;
+	struct workload_note { /* the last put into the log, without the events of churn.h */
+		uint64_t begun, acknowledged, durable;
+	} note;
 	struct plan_push pushes[PLAN_GROUP_MAX + 2];
 };
 

@@ -5,7 +5,7 @@
  *
  * `journaled` is what a server leaves that was killed twice, the first time between two transactions of
  * a checkpoint: images of different log numbers, and a journal with every operation on every dtype.
- * `closed` was closed cleanly after a push whose entry spanned blocks.
+ * `grown` has tensors that were created and dropped later. `closed` was closed cleanly after a push whose entry spanned blocks.
  */
 #include "book.h"
 #include "bytes.h"
@@ -562,6 +562,91 @@ static void make_closed(const char *path)
 	dgi_volume_close(volume);
 }
 
+/* --- A store whose tensors come and go --- */
+
+#define LATE (SCRATCH + 1) /* with LATE + 1 in its group */
+#define MINE (SCRATCH + 3)
+
+static void create(struct dgi_volume *volume, const dg_tensor_info *infos, size_t n,
+		   const char *owner, float value)
+{
+	dg_tensor_spec specs[2];
+	dg_error err = { 0 };
+	bool existed;
+
+	for (size_t i = 0; i < n; i++) {
+		specs[i] = (dg_tensor_spec){ .info = infos[i], .seed = 7 + i };
+		memset(specs[i].uuid.bytes, (int)infos[i].id, sizeof specs[i].uuid.bytes);
+		memcpy(specs[i].value, &value, sizeof value);
+		specs[i].lifetime = owner ? DG_TEMPORARY : DG_PERSISTENT;
+		(void)snprintf(specs[i].owner, sizeof specs[i].owner, "%s", owner ? owner : "");
+		specs[i].info.n_rows = PAPERS;
+		specs[i].info.type = 1;
+	}
+	must(dgi_volume_create(volume, specs, n, &existed, &err), &err);
+}
+
+static void add_floats(uint32_t tensor, dg_operation op, size_t n, size_t width, uint8_t session,
+		       float value)
+{
+	static const dg_id rows[] = { 1, 8, 19 };
+	struct dgi_write *write = &batch.writes[batch.n];
+	float *at = (float *)(void *)batch.data[batch.n++];
+
+	for (size_t i = 0; i < n * width; i++)
+		at[i] = value + (float)i;
+	*write = (struct dgi_write){ .tensor = tensor,
+				     .op = op,
+				     .rows = rows,
+				     .n = n,
+				     .data = at,
+				     .number = session ? 1 : 0 };
+	memset(write->session.bytes, session, sizeof write->session.bytes);
+}
+
+/* Killed with a tensor dropped, of which there are images and entries. */
+static void live_and_drop(const char *path)
+{
+	static const dg_tensor_info late[] = {
+		{ .id = LATE,
+		  .name = "late",
+		  .dtype = DG_FLOAT32,
+		  .rank = 1,
+		  .shape = { 4 },
+		  .chunk_pages = 1,
+		  .chunk_rows = 6 },
+		{ .id = LATE + 1, .name = "late_sum", .dtype = DG_FLOAT32 },
+	};
+	static const dg_tensor_info mine[] = {
+		{ .id = MINE, .name = "mine_job1", .dtype = DG_FLOAT32, .chunk_pages = 1 },
+		{ .id = MINE + 1, .name = "gone_job1", .dtype = DG_FLOAT32, .chunk_pages = 1 },
+	};
+	struct dgi_volume *volume = open_store(path, true);
+	dg_error err = { 0 };
+
+	create(volume, late, 2, NULL, 1.5F);
+	create(volume, &mine[0], 1, "job1", 0);
+	create(volume, &mine[1], 1, "job1", -1);
+	add_floats(LATE, DG_OP_ADD, 2, 4, 0, 1);
+	add_floats(MINE + 1, DG_OP_ADD, 1, 1, 0, 2);
+	push_all(volume, 0);
+	must(dgi_volume_checkpoint(volume, CHECKPOINT_MS, &err), &err);
+	add_floats(LATE, DG_OP_MULTIPLY, 3, 4, 0, 2);
+	add_floats(LATE + 1, DG_OP_ADD, 3, 1, 0, 3);
+	add_floats(MINE + 1, DG_OP_ADD, 3, 1, 6, 4);
+	add(FEAT, DG_OP_ADD, false, many, 3, 0, 0, 500);
+	push_all(volume, 0);
+	must(dgi_volume_drop(volume, MINE + 1, &err), &err);
+	must(dgi_volume_drop(volume, FEAT, &err), &err);
+	_exit(0);
+}
+
+static void make_grown(const char *path)
+{
+	make_store(path, 0, FLAG);
+	run_killed(live_and_drop, path);
+}
+
 int main(int argc, char **argv)
 {
 	char path[4096];
@@ -574,5 +659,7 @@ int main(int argc, char **argv)
 	make_journaled(path);
 	(void)snprintf(path, sizeof path, "%s/closed", argv[1]);
 	make_closed(path);
+	(void)snprintf(path, sizeof path, "%s/grown", argv[1]);
+	make_grown(path);
 	return 0;
 }

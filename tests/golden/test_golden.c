@@ -184,7 +184,7 @@ static void expect_all(const struct golden *golden, int64_t incarnation)
 }
 
 /* Every push that the session's mark counts is a repeat. */
-static void expect_session(struct dgi_volume *volume, const json_t *expected)
+static void expect_session(struct dgi_volume *volume, uint32_t tensor, const json_t *expected)
 {
 	const uint64_t number = (uint64_t)number_of(expected, "number");
 	const uint64_t window = strtoull(text_of(expected, "window"), NULL, 16);
@@ -194,7 +194,7 @@ static void expect_session(struct dgi_volume *volume, const json_t *expected)
 
 	for (uint64_t i = 0; i <= 64 && i < number; i++) {
 		struct dgi_write write = {
-			.tensor = dgi_volume_tensors(volume, &(size_t){ 0 })->id,
+			.tensor = tensor,
 			.rows = rows,
 			.n = 1,
 			.data = data,
@@ -214,14 +214,17 @@ static void expect_session(struct dgi_volume *volume, const json_t *expected)
 static void take_over(const struct golden *golden)
 {
 	const json_t *sessions = json_object_get(golden->expected, "sessions");
+	const json_t *tensors = json_object_get(golden->expected, "tensors");
 	const struct dgi_volume_options options = { .writable = true };
 	struct dgi_volume *volume;
 	dg_error err = { 0 };
+	uint32_t tensor;
 
 	assert_ok(dgi_volume_open(golden->store, &options, &volume, &err), &err);
 	assert_true(json_array_size(sessions) > 0);
+	tensor = (uint32_t)number_of(json_array_get(tensors, 0), "id");
 	for (size_t i = 0; i < json_array_size(sessions); i++)
-		expect_session(volume, json_array_get(sessions, i));
+		expect_session(volume, tensor, json_array_get(sessions, i));
 	dgi_volume_close(volume);
 }
 
@@ -248,11 +251,18 @@ static void a_store_that_was_closed_is_read_and_taken_over(void **state)
 	check_golden("closed");
 }
 
+static void a_store_whose_tensors_came_and_went_is_read_and_taken_over(void **state)
+{
+	(void)state;
+	check_golden("grown");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_store_whose_server_was_killed_is_read_and_taken_over),
 		cmocka_unit_test(a_store_that_was_closed_is_read_and_taken_over),
+		cmocka_unit_test(a_store_whose_tensors_came_and_went_is_read_and_taken_over),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,7 +10,9 @@
 #include "ops.h"
 #include "sessions.h"
 #include "superblock.h"
+#include "record.h"
 #include "tensor_info.h"
+#include "tensor_record.h"
 #include "uuid.h"
 
 #include <ctype.h>
@@ -134,6 +136,36 @@ static dg_tensor_info example_tensor(void)
 	assert_int_equal(used, record.payload_bytes);
 	assert_int_equal(info.id, key.tensor);
 	return info;
+}
+
+static void the_created_tensor_is_as_described(void **state)
+{
+	struct example value;
+	struct dgi_key key;
+	struct dgi_record header = decode("created", &key, &value);
+	struct dgi_tensor_record tensor;
+	dg_error err = { 0 };
+	uint8_t payload[DGI_TENSOR_RECORD_BYTES_MAX];
+	char uuid[DG_UUID_TEXT_BYTES];
+	float half;
+
+	(void)state;
+	assert_int_equal(header.version, DGI_TENSOR_RECORD_VERSION);
+	assert_ok(dgi_tensor_record_decode(value.data + 48, header.payload_bytes, header.version,
+					   &tensor, &err),
+		  &err);
+	assert_int_equal(tensor.spec.info.id, key.tensor);
+	assert_string_equal(tensor.spec.info.name, "m_job7");
+	assert_false(tensor.dropped);
+	assert_int_equal(tensor.spec.lifetime, DG_TEMPORARY);
+	assert_string_equal(tensor.spec.owner, "job7");
+	assert_int_equal(tensor.spec.seed, 42);
+	memcpy(&half, tensor.spec.value, sizeof half);
+	assert_true(half == 0.5F);
+	dgi_uuid_text(&tensor.spec.uuid, uuid);
+	assert_string_equal(uuid, "f81d4fae-7dec-41d0-a765-00a0c91e6bf6");
+	assert_int_equal(dgi_tensor_record_encode(&tensor, payload), header.payload_bytes);
+	assert_memory_equal(payload, value.data + 48, header.payload_bytes);
 }
 
 static void the_tensor_is_as_described(void **state)
@@ -318,6 +350,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_superblock_is_as_described),
 		cmocka_unit_test(the_tensor_is_as_described),
+		cmocka_unit_test(the_created_tensor_is_as_described),
 		cmocka_unit_test(the_chunk_is_as_described),
 		cmocka_unit_test(the_block_and_its_entries_are_as_described),
 		cmocka_unit_test(blocks_have_the_sizes_described),
