@@ -5,8 +5,8 @@
  * read one that nobody writes. Opening reads the index of the files, not the data, and checks
  * every page it reads, so a damaged store is refused or reported, never trusted.
  *
- * Threads: a dg_store may be read by any number of threads at once. Writing (dg_store_assign) is
- * for one thread at a time. Closing is for the last one.
+ * Threads: a dg_store may be read by any number of threads at once. Writing, creating and dropping
+ * is for one thread at a time. Closing is for the last one.
  *
  * Ownership: dg_store_open() gives a store to close; everything else it hands out is lent and dies
  * with it, unless said otherwise.
@@ -62,7 +62,8 @@ DG_API void dg_store_close(dg_store *store);
 DG_API void dg_store_get_info(const dg_store *store, dg_store_info *out);
 DG_API const dg_book *dg_store_book(const dg_store *store);
 
-/* The tensors of the store, by id; n_rows counts this partition's rows. Lent. */
+/* The tensors of the store, by id; n_rows counts this partition's rows. Lent until one is created or
+ * dropped. */
 DG_API const dg_tensor_info *dg_store_tensors(const dg_store *store, size_t *n);
 
 /*
@@ -84,6 +85,48 @@ DG_API dg_status dg_store_gather(dg_store *store, const dg_tensor_info *tensor, 
  */
 DG_API dg_status dg_store_assign(dg_store *store, const dg_tensor_info *tensor, const dg_id *rows,
 				 size_t n, const void *data, dg_error *err);
+
+/*
+ * Applies an operation to rows of a tensor: row rows[i] becomes row `operation` i-th row of @data, one
+ * after the other, so that of equal rows each counts (of assignments the last). Otherwise as
+ * dg_store_assign(), which is this with DG_OP_ASSIGN.
+ */
+DG_API dg_status dg_store_write(dg_store *store, const dg_tensor_info *tensor,
+				dg_operation operation, const dg_id *rows, size_t n,
+				const void *data, dg_error *err);
+/* The same to rows [first, first + n), each with the one row at @row. */
+DG_API dg_status dg_store_fill(dg_store *store, const dg_tensor_info *tensor,
+			       dg_operation operation, int64_t first, int64_t n, const void *row,
+			       dg_error *err);
+
+/*
+ * Makes new tensors; several (at most 8) become one row group, of which the first is the first. All
+ * of them are made or none, on disk when this returns, and in little time whatever their size: their rows hold
+ * the initial value. Of each spec
+ * - name, side, type, dtype, rank and shape are wanted; n_rows, row_bytes and group are set here;
+ * - id 0 becomes one above every id that the store has ever had; chunk_pages, chunk_rows 0 are
+ *   chosen by size; a zero uuid is drawn;
+ * - a temporary tensor has an owner, and a name that ends in "_<owner>".
+ * On success the specs are complete. A creation whose uuids have been seen before makes nothing: it
+ * sets *@existed and gives what is there.
+ *
+ * Fails with INVALID, EXISTS (the name, or the id was used before), MISMATCH (the uuid has made something
+ * else), NOTFOUND (no such type; or the uuid has made what was dropped since), DENIED (opened read only),
+ * FULL (disk, or more than there may be), NOMEM, IO (the store takes no more writes).
+ */
+DG_API dg_status dg_store_create(dg_store *store, dg_tensor_spec *specs, size_t n, int *existed,
+				 dg_error *err);
+/* How a tensor was made; of one made with the store all but info is 0. Fails with NOTFOUND. */
+DG_API dg_status dg_store_spec(const dg_store *store, const dg_tensor_info *tensor,
+			       dg_tensor_spec *out, dg_error *err);
+/*
+ * Drops a tensor, with its row group if it is the first of one. It is gone for good when this returns;
+ * the space of its rows is free for others soon, or after the next opening.
+ * Fails with NOTFOUND, INVALID (a system tensor; not the first of its group), DENIED, FULL, NOMEM, IO.
+ */
+DG_API dg_status dg_store_drop(dg_store *store, const dg_tensor_info *tensor, dg_error *err);
+/* Drops all temporary tensors of @owner; *@n says how many, groups counted once. As dg_store_drop(). */
+DG_API dg_status dg_store_release(dg_store *store, const char *owner, size_t *n, dg_error *err);
 
 /* The structure arrays of one edge type. Offsets and lengths count elements. */
 typedef enum dg_graph_array {

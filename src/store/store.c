@@ -159,10 +159,10 @@ dg_status dg_store_gather(dg_store *store, const dg_tensor_info *tensor, const d
 	return st ? st : dgi_volume_gather(store->volume, tensor->id, rows, n, out, err);
 }
 
-dg_status dg_store_assign(dg_store *store, const dg_tensor_info *tensor, const dg_id *rows,
-			  size_t n, const void *data, dg_error *err)
+/* Applies one write, and waits until it lasts. */
+static dg_status write_one(dg_store *store, const dg_tensor_info *tensor, struct dgi_write *write,
+			   dg_error *err)
 {
-	struct dgi_write write = { .tensor = tensor->id, .rows = rows, .n = n, .data = data };
 	dg_status st = check_mine(store, tensor, err);
 
 	if (st)
@@ -170,13 +170,97 @@ dg_status dg_store_assign(dg_store *store, const dg_tensor_info *tensor, const d
 	if (dgi_volume_tensor(store->volume, tensor->id)->flags & DG_TENSOR_SYSTEM)
 		return dgi_fail(err, DG_INVALID, "tensor '%s': kept by the store itself",
 				tensor->name);
-	st = dgi_volume_write(store->volume, &write, 1, err);
-	if (!st && write.status) {
-		st = write.status;
+	write->tensor = tensor->id;
+	st = dgi_volume_write(store->volume, write, 1, err);
+	if (!st && write->status) {
+		st = write->status;
 		if (err)
-			*err = write.error;
+			*err = write->error;
 	}
 	return st;
+}
+
+dg_status dg_store_write(dg_store *store, const dg_tensor_info *tensor, dg_operation operation,
+			 const dg_id *rows, size_t n, const void *data, dg_error *err)
+{
+	struct dgi_write write = { .op = operation, .rows = rows, .n = n, .data = data };
+
+	return write_one(store, tensor, &write, err);
+}
+
+dg_status dg_store_assign(dg_store *store, const dg_tensor_info *tensor, const dg_id *rows,
+			  size_t n, const void *data, dg_error *err)
+{
+	return dg_store_write(store, tensor, DG_OP_ASSIGN, rows, n, data, err);
+}
+
+dg_status dg_store_fill(dg_store *store, const dg_tensor_info *tensor, dg_operation operation,
+			int64_t first, int64_t n, const void *row, dg_error *err)
+{
+	const dg_id run[2] = { first, n };
+	struct dgi_write write = {
+		.op = operation, .fill = true, .rows = run, .n = 2, .data = row
+	};
+
+	return write_one(store, tensor, &write, err);
+}
+
+/* --- Tensors that come and go --- */
+
+/* The rows of a new tensor that this partition owns. */
+static dg_status set_rows(const dg_store *store, dg_tensor_info *info, dg_error *err)
+{
+	const uint32_t part = dgi_volume_superblock(store->volume)->part;
+	dg_id start, end;
+
+	if (!dgi_book_starts(store->book, info->side, info->type, info->numbering))
+		return dgi_fail(err, DG_NOTFOUND, "tensor '%.255s': the graph has no %s type %u",
+				info->name, info->side == DG_EDGE ? "edge" : "node", info->type);
+	dg_book_tensor_range(store->book, info, part, &start, &end);
+	info->n_rows = end - start;
+	return DG_OK;
+}
+
+dg_status dg_store_create(dg_store *store, dg_tensor_spec *specs, size_t n, int *existed,
+			  dg_error *err)
+{
+	bool was_there = false;
+	dg_status st = DG_OK;
+
+	*existed = 0;
+	for (size_t i = 0; i < n && !st; i++)
+		st = set_rows(store, &specs[i].info, err);
+	if (!st)
+		st = dgi_volume_create(store->volume, specs, n, &was_there, err);
+	if (st)
+		return st;
+	*existed = was_there;
+	st = list_tensors(store, err);
+	return st ? dgi_context(err, st, "created, but not listed") : DG_OK;
+}
+
+dg_status dg_store_spec(const dg_store *store, const dg_tensor_info *tensor, dg_tensor_spec *out,
+			dg_error *err)
+{
+	return dgi_volume_spec(store->volume, tensor->id, out, err);
+}
+
+dg_status dg_store_drop(dg_store *store, const dg_tensor_info *tensor, dg_error *err)
+{
+	dg_status st = dgi_volume_drop(store->volume, tensor->id, err);
+
+	if (st)
+		return st;
+	st = list_tensors(store, err);
+	return st ? dgi_context(err, st, "dropped, but still listed") : DG_OK;
+}
+
+dg_status dg_store_release(dg_store *store, const char *owner, size_t *n, dg_error *err)
+{
+	dg_status st = dgi_volume_release(store->volume, owner, n, err);
+	dg_status listed = *n ? list_tensors(store, st ? NULL : err) : DG_OK;
+
+	return st ? st : listed;
 }
 
 dg_status dg_store_graph_array(const dg_store *store, uint16_t etype, dg_graph_array array,

@@ -132,6 +132,49 @@ static void what_cannot_be_read_or_set_is_refused(void **state)
 	dg_store_close(store);
 }
 
+static void tensors_come_change_and_go(void **state)
+{
+	dg_store *store = opened(1);
+	dg_tensor_info feat = tensor_of(store, "feat");
+	dg_tensor_spec spec = { .info = { .name = "count_g7", .dtype = DG_INT32 },
+				.lifetime = DG_TEMPORARY,
+				.owner = "g7" };
+	const int32_t ones[2] = { 1, 1 }, three = 3;
+	int32_t back[2];
+	dg_error err = { 0 };
+	size_t n, n_before;
+	int existed;
+
+	(void)state;
+	(void)dg_store_tensors(store, &n_before);
+	assert_ok(dg_store_create(store, &spec, 1, &existed, &err), &err);
+	assert_false(existed);
+	assert_int_equal(spec.info.n_rows, feat.n_rows);
+	(void)dg_store_tensors(store, &n);
+	assert_int_equal(n, n_before + 1);
+	assert_ok(dg_store_write(store, &spec.info, DG_OP_ADD, (dg_id[]){ 1, 1 }, 2, ones, &err),
+		  &err);
+	assert_ok(dg_store_fill(store, &spec.info, DG_OP_MULTIPLY, 0, 2, &three, &err), &err);
+	dg_store_close(store);
+	store = opened(1);
+	assert_ok(dg_store_gather(store, &spec.info, (dg_id[]){ 0, 1 }, 2, back, &err), &err);
+	assert_int_equal(back[0], 0);
+	assert_int_equal(back[1], 6);
+	assert_ok(dg_store_create(store, &spec, 1, &existed, &err), &err);
+	assert_true(existed);
+	assert_ok(dg_store_spec(store, &spec.info, &spec, &err), &err);
+	assert_string_equal(spec.owner, "g7");
+	assert_ok(dg_store_release(store, "g7", &n, &err), &err);
+	assert_int_equal(n, 1);
+	assert_fails(dg_store_drop(store, &spec.info, &err), DG_NOTFOUND, &err, "no tensor");
+	(void)dg_store_tensors(store, &n);
+	assert_int_equal(n, n_before);
+	spec.info.type = 77;
+	assert_fails(dg_store_create(store, &spec, 1, &existed, &err), DG_NOTFOUND, &err,
+		     "the graph has no node type 77");
+	dg_store_close(store);
+}
+
 static void structure_is_read_by_edge_type(void **state)
 {
 	dg_store *store = opened(0);
@@ -184,6 +227,7 @@ int main(void)
 		cmocka_unit_test(a_store_without_its_journal_shows_what_is_in_the_chunks),
 		cmocka_unit_test(rows_are_read_and_set),
 		cmocka_unit_test(what_cannot_be_read_or_set_is_refused),
+		cmocka_unit_test(tensors_come_change_and_go),
 		cmocka_unit_test(structure_is_read_by_edge_type),
 		cmocka_unit_test(a_place_without_a_store_is_not_found),
 		cmocka_unit_test(a_book_of_another_graph_is_damage),
