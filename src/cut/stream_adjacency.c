@@ -3,7 +3,7 @@
 
 #include "fail.h"
 #include "files.h"
-#include "spill.h"
+#include "stream_spill.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ struct dgi_grouper {
 	uint64_t bucket_records; /* that a bucket of several nodes holds at most */
 	uint64_t memory_arcs;	 /* a graph up to here stays in memory */
 	const char *dir;
-	struct dgi_spill *spill;
+	struct dgi_stream_spill *spill;
 	uint32_t *mark; /* by neighbour: its place in the list at hand, if there it stands */
 	struct dgi_arc *arcs;
 	struct dgi_adjacency out;
@@ -113,7 +113,8 @@ dg_status dgi_grouper_open(const char *dir, uint32_t n, const uint64_t *counts, 
 	st = g->ends && g->bucket_of ? cut_buckets(g, counts, err)
 				     : dgi_fail_memory(err, "grouping edges by node");
 	if (!st)
-		st = dgi_spill_open(dir, g->n_buckets, sizeof(struct record), &g->spill, err);
+		st = dgi_stream_spill_open(dir, g->n_buckets, sizeof(struct record), &g->spill,
+					   err);
 	if (st)
 		dgi_grouper_close(g);
 	else
@@ -126,12 +127,13 @@ dg_status dgi_grouper_add(struct dgi_grouper *g, uint32_t from, uint32_t to, uin
 {
 	const struct record record = { from, to, weight };
 
-	return dgi_spill_add(g->spill, g->bucket_of[from], &record, err);
+	return dgi_stream_spill_add(g->spill, g->bucket_of[from], &record, err);
 }
 
 static dg_status flush(struct dgi_grouper *g, dg_error *err)
 {
-	dg_status st = dgi_spill_write_at(g->out.fd, g->file_at, g->buffer, g->buffered, err);
+	dg_status st =
+		dgi_stream_spill_write_at(g->out.fd, g->file_at, g->buffer, g->buffered, err);
 
 	g->file_at += g->buffered;
 	g->buffered = 0;
@@ -197,7 +199,7 @@ static dg_status spread(struct dgi_grouper *g, uint32_t bucket, dg_error *err)
 	dg_status st;
 
 	do {
-		st = dgi_spill_next(g->spill, bucket, &cursor, &records, &n, err);
+		st = dgi_stream_spill_next(g->spill, bucket, &cursor, &records, &n, err);
 		for (size_t i = 0; !st && i < n; i++) {
 			const struct record *r = (const struct record *)records + i;
 
@@ -236,7 +238,7 @@ static dg_status write_large_node(struct dgi_grouper *g, uint32_t bucket, dg_err
 	if (!sums)
 		return dgi_fail_memory(err, "grouping edges by node");
 	do {
-		st = dgi_spill_next(g->spill, bucket, &cursor, &records, &n, err);
+		st = dgi_stream_spill_next(g->spill, bucket, &cursor, &records, &n, err);
 		for (size_t i = 0; !st && i < n; i++) {
 			const struct record *r = (const struct record *)records + i;
 
@@ -303,7 +305,7 @@ static bool is_large(const struct dgi_grouper *g, uint32_t bucket)
 
 dg_status dgi_grouper_finish(struct dgi_grouper *g, struct dgi_adjacency *out, dg_error *err)
 {
-	dg_status st = dgi_spill_file(g->dir, &g->out.fd, err);
+	dg_status st = dgi_stream_spill_file(g->dir, &g->out.fd, err);
 
 	if (st)
 		return st;
@@ -317,7 +319,7 @@ dg_status dgi_grouper_finish(struct dgi_grouper *g, struct dgi_adjacency *out, d
 		st = is_large(g, b) ? write_large_node(g, b, err) : write_bucket(g, b, err);
 	if (!st)
 		st = flush(g, err);
-	dgi_spill_close(g->spill); /* room on the disk and in memory */
+	dgi_stream_spill_close(g->spill); /* room on the disk and in memory */
 	g->spill = NULL;
 	free(g->arcs);
 	g->arcs = NULL;
@@ -334,7 +336,7 @@ void dgi_grouper_close(struct dgi_grouper *g)
 {
 	if (!g)
 		return;
-	dgi_spill_close(g->spill);
+	dgi_stream_spill_close(g->spill);
 	dgi_adjacency_clear(&g->out);
 	free(g->ends);
 	free(g->bucket_of);

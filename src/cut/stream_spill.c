@@ -1,5 +1,5 @@
-/* spill.c -- records put aside in a file without a name, in many buckets. */
-#include "spill.h"
+/* stream_spill.c -- records put aside in a file without a name, in many buckets. */
+#include "stream_spill.h"
 
 #include "fail.h"
 #include "files.h"
@@ -20,7 +20,7 @@ struct bucket {
 	size_t n_blocks, capacity;
 };
 
-struct dgi_spill {
+struct dgi_stream_spill {
 	int fd;
 	uint32_t n_buckets;
 	uint32_t n_blocks; /* in the file */
@@ -30,7 +30,7 @@ struct dgi_spill {
 	struct bucket *buckets;
 };
 
-dg_status dgi_spill_file(const char *dir, int *fd, dg_error *err)
+dg_status dgi_stream_spill_file(const char *dir, int *fd, dg_error *err)
 {
 	char path[4096];
 
@@ -43,7 +43,7 @@ dg_status dgi_spill_file(const char *dir, int *fd, dg_error *err)
 	return DG_OK;
 }
 
-dg_status dgi_spill_write_at(int fd, uint64_t at, const void *data, size_t n, dg_error *err)
+dg_status dgi_stream_spill_write_at(int fd, uint64_t at, const void *data, size_t n, dg_error *err)
 {
 	const uint8_t *from = data;
 
@@ -61,10 +61,10 @@ dg_status dgi_spill_write_at(int fd, uint64_t at, const void *data, size_t n, dg
 	return DG_OK;
 }
 
-dg_status dgi_spill_open(const char *dir, uint32_t n_buckets, size_t record_bytes,
-			 struct dgi_spill **out, dg_error *err)
+dg_status dgi_stream_spill_open(const char *dir, uint32_t n_buckets, size_t record_bytes,
+				struct dgi_stream_spill **out, dg_error *err)
 {
-	struct dgi_spill *spill = calloc(1, sizeof *spill);
+	struct dgi_stream_spill *spill = calloc(1, sizeof *spill);
 	dg_status st;
 
 	if (!spill)
@@ -75,16 +75,16 @@ dg_status dgi_spill_open(const char *dir, uint32_t n_buckets, size_t record_byte
 	spill->block_records = BLOCK_BYTES / record_bytes;
 	spill->read = malloc(BLOCK_BYTES);
 	spill->buckets = calloc(n_buckets, sizeof *spill->buckets);
-	st = spill->read && spill->buckets ? dgi_spill_file(dir, &spill->fd, err)
+	st = spill->read && spill->buckets ? dgi_stream_spill_file(dir, &spill->fd, err)
 					   : dgi_fail_memory(err, "spilled records");
 	if (st)
-		dgi_spill_close(spill);
+		dgi_stream_spill_close(spill);
 	else
 		*out = spill;
 	return st;
 }
 
-static dg_status flush(struct dgi_spill *spill, struct bucket *bucket, dg_error *err)
+static dg_status flush(struct dgi_stream_spill *spill, struct bucket *bucket, dg_error *err)
 {
 	dg_status st;
 
@@ -99,8 +99,8 @@ static dg_status flush(struct dgi_spill *spill, struct bucket *bucket, dg_error 
 	}
 	if (spill->n_blocks == UINT32_MAX)
 		return dgi_fail(err, DG_UNSUPPORTED, "more than 256 TiB of temporary records");
-	st = dgi_spill_write_at(spill->fd, (uint64_t)spill->n_blocks * BLOCK_BYTES, bucket->block,
-				bucket->n * spill->record_bytes, err);
+	st = dgi_stream_spill_write_at(spill->fd, (uint64_t)spill->n_blocks * BLOCK_BYTES,
+				       bucket->block, bucket->n * spill->record_bytes, err);
 	if (st)
 		return st;
 	bucket->blocks[bucket->n_blocks++] = spill->n_blocks++;
@@ -108,7 +108,8 @@ static dg_status flush(struct dgi_spill *spill, struct bucket *bucket, dg_error 
 	return DG_OK;
 }
 
-dg_status dgi_spill_add(struct dgi_spill *spill, uint32_t number, const void *record, dg_error *err)
+dg_status dgi_stream_spill_add(struct dgi_stream_spill *spill, uint32_t number, const void *record,
+			       dg_error *err)
 {
 	struct bucket *bucket = &spill->buckets[number];
 	dg_status st;
@@ -128,8 +129,8 @@ dg_status dgi_spill_add(struct dgi_spill *spill, uint32_t number, const void *re
 }
 
 /* Blocks in the file are full; the last records of a bucket never leave memory. */
-dg_status dgi_spill_next(struct dgi_spill *spill, uint32_t number, uint64_t *cursor,
-			 const void **records, size_t *n, dg_error *err)
+dg_status dgi_stream_spill_next(struct dgi_stream_spill *spill, uint32_t number, uint64_t *cursor,
+				const void **records, size_t *n, dg_error *err)
 {
 	const struct bucket *bucket = &spill->buckets[number];
 	uint64_t at = (*cursor)++;
@@ -146,7 +147,7 @@ dg_status dgi_spill_next(struct dgi_spill *spill, uint32_t number, uint64_t *cur
 			   *n * spill->record_bytes, err);
 }
 
-void dgi_spill_close(struct dgi_spill *spill)
+void dgi_stream_spill_close(struct dgi_stream_spill *spill)
 {
 	if (!spill)
 		return;
