@@ -16,7 +16,9 @@ static const char about[] =
 	"Reads stores that no server has open and lists what is damaged: pages, records, "
 	"catalogue;\n"
 	"with --deep also every checksum and the structure of the graph. Writes nothing. Of a\n"
-	"cluster every partition is checked, and that its stores belong together.\n"
+	"cluster every partition is checked, and that its stores belong together; with --deep "
+	"that\n"
+	"each node and edge is stored once, where it belongs.\n"
 	"Exits 0 when all is sound, 3 when damage is found, 1 when a store cannot be checked.\n";
 
 static const char examples[] = "  distgraph check karate/part0\n"
@@ -28,6 +30,7 @@ struct outcome {
 	const char *path; /* of the store under way */
 	json_t *findings; /* its list, with --json */
 	json_t *stores;
+	json_t *whole;	  /* of a cluster, with --json and --deep */
 	uint64_t damaged; /* of the store under way */
 	bool any_damage, any_failure;
 };
@@ -121,6 +124,36 @@ static void check_store(struct outcome *o, const char *path, const dg_cluster *c
 	o->any_damage |= o->damaged > 0;
 }
 
+/* What no store can tell alone; asked only where each by itself is sound. */
+static void check_whole(struct outcome *o, const char *path, const dg_cluster *cluster)
+{
+	dg_error err;
+	dg_status st = dg_cluster_check(cluster, &err);
+	const bool damage = st == DG_CORRUPT || st == DG_MISMATCH;
+
+	if (!o->arguments->json && !st)
+		printf("%s: each node and edge is stored once, where it belongs\n", path);
+	if (!o->arguments->json && damage)
+		printf("%s: DAMAGED: %s\n", path, err.text);
+	if (st && !damage)
+		(void)report_error(&err);
+	if (o->arguments->json)
+		o->whole = st ? json_pack("{s:s, s:b, s:s}", "cluster", path, "sound", 0, "error",
+					  err.text)
+			      : json_pack("{s:s, s:b}", "cluster", path, "sound", 1);
+	o->any_damage |= damage;
+	o->any_failure |= st && !damage;
+}
+
+static int report_outcome(struct outcome *o)
+{
+	json_t *result = json_pack("{s:o}", "stores", o->stores);
+
+	if (o->whole)
+		(void)json_object_set_new(result, "whole", o->whole);
+	return report_json(result);
+}
+
 static int check(const char *path, const struct arguments *a)
 {
 	struct outcome o = { .arguments = a, .stores = a->json ? json_array() : NULL };
@@ -137,8 +170,10 @@ static int check(const char *path, const struct arguments *a)
 
 		for (uint32_t part = 0; part < n_parts; part++)
 			check_store(&o, dg_cluster_part_path(cluster, part), cluster, part);
+		if (a->deep && !o.any_damage && !o.any_failure)
+			check_whole(&o, path, cluster);
 	}
-	if (a->json && report_json(json_pack("{s:o}", "stores", o.stores)))
+	if (a->json && report_outcome(&o))
 		o.any_failure = true;
 	dg_cluster_close(cluster);
 	return o.any_damage ? EXIT_DAMAGE : o.any_failure ? EXIT_FAILED : EXIT_DONE;

@@ -32,6 +32,16 @@ DG_API const dg_book *dg_cluster_book(const dg_cluster *cluster);
 DG_API const char *dg_cluster_part_path(const dg_cluster *cluster, uint32_t part);
 
 /*
+ * Checks what no store can tell alone: that ids of the parts tile, each node is owned once, each
+ * edge stored once where its destination is, out-degrees count the edges of all parts, and that
+ * the id tables are each other's inverse. Takes 8 bytes of memory a node.
+ *
+ * Fails with CORRUPT or MISMATCH at the first thing that is wrong; NOTFOUND, BUSY (a server has a
+ * store), VERSION, IO, NOMEM when it cannot be found out.
+ */
+DG_API dg_status dg_cluster_check(const dg_cluster *cluster, dg_error *err);
+
+/*
  * The addresses of a partition's server, best first and Unix sockets before TCP: from @ip_config (a
  * file, or NULL) or DGL_IP_CONFIG; from "address" of the cluster file; else the local default, the
  * Unix socket in the partition's directory. A client on the server's host may also find what is
