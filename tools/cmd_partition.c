@@ -12,21 +12,24 @@
 #include <string.h>
 
 struct arguments {
-	uint64_t n_parts, n_nodes, seed;
-	const char *output, *name, *method;
+	uint64_t n_parts, n_nodes, seed, halo, trainers, memory_bytes;
+	const char *output, *name, *method, *objective, *memory;
 	struct option_texts node_data, edge_data;
-	bool force, verbose, json;
+	bool balance_types, balance_edges, force, verbose, json;
 };
 
 static const char about[] =
 	"Reads the edges of a graph, cuts it into PARTS partitions, and writes one store per\n"
 	"partition and the cluster file DIR/NAME.json. INPUT is CSV or TSV with a source and a\n"
 	"destination number in each line (.gz too), or a .npy array of shape (E,2) or (2,E).\n"
-	"Nothing is left behind when it fails or is interrupted.\n";
+	"Nothing is left behind when it fails. When it is interrupted or runs out of space, what "
+	"is\n"
+	"finished is kept in DIR.work, and the same command goes on from there.\n";
 
 static const char examples[] =
 	"  distgraph partition edges.csv -n 4 -o karate\n"
 	"  distgraph partition edges.npy -n 8 -o big --node-data feat=feat.npy --seed 1\n"
+	"  distgraph partition edges.npy -n 4 -o big --halo 2 --trainers 4 --memory 8G\n"
 	"  distgraph partition a.csv.gz b.csv.gz -n 2 -o g --nodes 1000 --method random\n";
 
 /* Cuts ":bfloat16" off the end of a name. */
@@ -99,13 +102,19 @@ static int print_report(const dg_partition_report *r, uint64_t n_parts, bool jso
 	double share = r->n_edges ? 100.0 * (double)r->edges_cut / (double)r->n_edges : 0;
 
 	if (json)
-		return report_json(
-			json_pack("{s:s, s:I, s:I, s:I, s:I}", "cluster", r->cluster_path, "parts",
-				  (json_int_t)n_parts, "nodes", (json_int_t)r->n_nodes, "edges",
-				  (json_int_t)r->n_edges, "edges_cut", (json_int_t)r->edges_cut));
+		return report_json(json_pack(
+			"{s:s, s:I, s:I, s:I, s:I, s:f, s:f, s:I, s:I}", "cluster", r->cluster_path,
+			"parts", (json_int_t)n_parts, "nodes", (json_int_t)r->n_nodes, "edges",
+			(json_int_t)r->n_edges, "edges_cut", (json_int_t)r->edges_cut,
+			"node_balance", r->node_balance, "edge_balance", r->edge_balance,
+			"halo_nodes", (json_int_t)r->halo_nodes, "halo_edges",
+			(json_int_t)r->halo_edges));
 	printf("%s: %" PRIu64 " parts, %" PRId64 " nodes, %" PRId64 " edges, %" PRId64
 	       " cut (%.1f %%)\n",
 	       r->cluster_path, n_parts, r->n_nodes, r->n_edges, r->edges_cut, share);
+	if (n_parts > 1)
+		printf("largest part: %.2f of the even share of nodes, %.2f of edges\n",
+		       r->node_balance, r->edge_balance);
 	return EXIT_DONE;
 }
 
@@ -126,6 +135,12 @@ static int partition(const struct arguments *a, char **inputs, size_t n_inputs,
 		.edge_data = edge_data->items,
 		.n_edge_data = edge_data->n,
 		.seed = a->seed,
+		.halo_hops = a->halo ? (uint32_t)a->halo : DG_HALO_NONE,
+		.n_trainers = (uint32_t)a->trainers,
+		.balance_types = a->balance_types,
+		.balance_edges = a->balance_edges,
+		.volume = a->objective && strcmp(a->objective, "vol") == 0,
+		.memory_bytes = a->memory_bytes,
 		.force = a->force,
 		.progress = progress_update,
 		.progress_context = &progress,
@@ -144,7 +159,7 @@ static int partition(const struct arguments *a, char **inputs, size_t n_inputs,
 
 int cmd_partition(int argc, char **argv)
 {
-	struct arguments a = { 0 };
+	struct arguments a = { .halo = 1 };
 	struct data_list node_data = { 0 }, edge_data = { 0 };
 	const struct option options[] = {
 		{ .name = "parts",
@@ -165,7 +180,17 @@ int cmd_partition(int argc, char **argv)
 		{ .name = "method",
 		  .value = "METHOD",
 		  .text = &a.method,
-		  .help = "metis (default) or random" },
+		  .help = "metis (default), stream, random, or an assignment [TYPE=]FILE,…" },
+		{ .name = "objective",
+		  .value = "cut|vol",
+		  .text = &a.objective,
+		  .help = "metis: few edges cut (default), or few nodes that others need" },
+		{ .name = "balance-types",
+		  .flag = &a.balance_types,
+		  .help = "share out each node type evenly by itself" },
+		{ .name = "balance-edges",
+		  .flag = &a.balance_edges,
+		  .help = "share out edges evenly" },
 		{ .name = "nodes",
 		  .value = "N",
 		  .number = &a.n_nodes,
@@ -183,6 +208,20 @@ int cmd_partition(int argc, char **argv)
 		  .value = "S",
 		  .number = &a.seed,
 		  .help = "of the partitioner; the same seed gives the same cut (default 0)" },
+		{ .name = "halo",
+		  .value = "H",
+		  .number = &a.halo,
+		  .max = DG_HALO_HOPS_MAX,
+		  .help = "hops around its nodes that a partition stores (default 1)" },
+		{ .name = "trainers",
+		  .value = "K",
+		  .number = &a.trainers,
+		  .max = UINT16_MAX,
+		  .help = "cut each partition for K trainers: data trainer_id of nodes and edges" },
+		{ .name = "memory",
+		  .value = "BYTES",
+		  .text = &a.memory,
+		  .help = "memory to stay within, such as 8G (default: half of the machine's)" },
 		{ .name = "force", .flag = &a.force, .help = "replace DIR if it exists" },
 		{ .name = "json", .flag = &a.json, .help = "print the result as JSON" },
 		{ .name = "verbose",
@@ -207,6 +246,11 @@ int cmd_partition(int argc, char **argv)
 		code = option_usage_error(&set, "-n PARTS is wanted, 1 to %d", DG_PARTS_MAX);
 	if (code == OPTION_GO && !a.output)
 		code = option_usage_error(&set, "-o DIR is wanted");
+	if (code == OPTION_GO && a.objective && strcmp(a.objective, "cut") != 0 &&
+	    strcmp(a.objective, "vol") != 0)
+		code = option_usage_error(&set, "--objective: '%s', want cut or vol", a.objective);
+	if (code == OPTION_GO && a.memory)
+		code = option_bytes(&set, "memory", a.memory, &a.memory_bytes);
 	if (code == OPTION_GO)
 		code = parse_data_list(&set, "node-data", &a.node_data, &node_data);
 	if (code == OPTION_GO)

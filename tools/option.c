@@ -199,6 +199,30 @@ int option_parse(const struct option_set *set, int argc, char **argv, size_t *n)
 	return check_count(set, *n, argv);
 }
 
+int option_bytes(const struct option_set *set, const char *name, const char *text, uint64_t *bytes)
+{
+	static const char units[] = "KMGT";
+	char *end;
+	unsigned long long number;
+	unsigned shift = 0;
+	const char *unit;
+
+	errno = 0;
+	number = strtoull(text, &end, 10);
+	if (end != text && *end && !end[1] &&
+	    (unit = strchr(units, toupper((unsigned char)*end)))) {
+		shift = 10 * (unsigned)(unit - units + 1);
+		end++;
+	}
+	if (end == text || *end || text[0] == '-')
+		return option_usage_error(
+			set, "--%s: '%s' is no number of bytes, such as 512M or 8G", name, text);
+	if (errno || number > UINT64_MAX >> shift)
+		return option_usage_error(set, "--%s: %s is too large", name, text);
+	*bytes = (uint64_t)number << shift;
+	return OPTION_GO;
+}
+
 void option_texts_clear(struct option_texts *texts)
 {
 	free(texts->items);

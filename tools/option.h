@@ -55,6 +55,9 @@ int option_parse(const struct option_set *set, int argc, char **argv, size_t *n)
 int option_usage_error(const struct option_set *set, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* "64K", "8G": a number of bytes that an option was given, K, M, G or T for powers of 1024. As above. */
+int option_bytes(const struct option_set *set, const char *name, const char *text, uint64_t *bytes);
+
 void option_texts_clear(struct option_texts *texts);
 
 #endif

@@ -128,19 +128,36 @@ DG_API dg_status dg_store_drop(dg_store *store, const dg_tensor_info *tensor, dg
 /* Drops all temporary tensors of @owner; *@n says how many, groups counted once. As dg_store_drop(). */
 DG_API dg_status dg_store_release(dg_store *store, const char *owner, size_t *n, dg_error *err);
 
-/* The structure arrays of one edge type. Offsets and lengths count elements. */
+/*
+ * The structure arrays of one edge type, but for the last: of one node type. Offsets and lengths
+ * count elements; each is int32 or int64.
+ *
+ * The halo is what a partition stores of the graph around it, as the cluster file's halo_hops says:
+ * the nodes that are not its own (whose the book tells) but within reach along edges, and the edges
+ * among them that were walked. With 0 hops there is none. In a local graph of a partition owned
+ * nodes and edges come first, in order of their ids, then those of the halo.
+ */
 typedef enum dg_graph_array {
-	/* CSC row pointers: int64, one more than owned destination nodes, first 0. */
+	/* CSC row pointers: one more than owned destination nodes, first 0. */
 	DG_GRAPH_INDPTR = 1,
-	/* CSC columns: source of each owned edge, type-wise over the whole graph, int32 or int64.
+	/* CSC columns: source of each owned edge, type-wise over the whole graph.
 	 * The edge at position i has type-wise id start + i, start being the owned range's. */
 	DG_GRAPH_INDICES = 2,
-	/* Edges that leave each owned source node, to any partition: int32 or int64. */
+	/* Edges that leave each owned source node, to any partition. */
 	DG_GRAPH_OUT_DEGREES = 3,
+	/* Row pointers of halo edges: one more than halo nodes of the destination's type, in their
+	 * order. No elements where there are no halo edges of the type. */
+	DG_GRAPH_HALO_INDPTR = 4,
+	/* Source and id of each halo edge, both type-wise over the whole graph; ids ascend. */
+	DG_GRAPH_HALO_INDICES = 5,
+	DG_GRAPH_HALO_EDGES = 6,
+	/* The halo nodes of a node type, type-wise over the whole graph, ascending. */
+	DG_GRAPH_HALO_NODES = 7,
 } dg_graph_array;
 
 /*
- * Length and dtype (INT32 or INT64) of a structure array of edge type @etype.
+ * Length and dtype (INT32 or INT64) of a structure array of edge type @etype, HALO_NODES: of the node
+ * type with that number.
  * Fails with NOTFOUND, RANGE.
  */
 DG_API dg_status dg_store_graph_array(const dg_store *store, uint16_t etype, dg_graph_array array,

@@ -33,7 +33,7 @@ dg_status dgi_progress_add(struct dgi_progress *progress, uint64_t more, dg_erro
 dg_status dgi_progress_end(struct dgi_progress *progress, dg_error *err)
 {
 	if (progress->total == 0)
-		progress->total = 1;
+		progress->total = progress->done ? progress->done : 1;
 	progress->done = progress->total;
 	return tell(progress, err);
 }

@@ -1,46 +1,32 @@
 /*
- * relabel.h -- new ids, such that each partition owns one contiguous range of every type.
+ * relabel.h -- new ids for nodes, such that each partition owns one contiguous range of every type.
  *
- * Nodes of a type are ordered by (owner, original id). Edges of a type are ordered by (destination,
- * original id), which orders them by owner, for an edge belongs to its destination's. All ids here
- * are type-wise; "original" is the caller's, "internal" the new one.
+ * Nodes of a type are ordered by (owner, original id). All ids here are type-wise; "original" is
+ * the caller's, "internal" the new one.
+ *
+ * An *owner* here is a class of nodes below n_parts * n_classes; its partition is owner / n_classes
+ * (with several trainers per partition a class is a trainer's).
  */
 #ifndef DGI_RELABEL_H
 #define DGI_RELABEL_H
 
-#include <distgraph/types.h>
+#include "id_column.h"
 
 /* Of one node type. */
 struct dgi_node_order {
 	int64_t n;
-	dg_id *original; /* by internal id */
-	dg_id *internal; /* by original id */
-	int64_t *start;	 /* n_parts + 1: where each partition's range begins */
-};
-
-/* Of one edge type, with its structure. */
-struct dgi_edge_order {
-	int64_t n;
-	dg_id *original;      /* by internal id */
-	dg_id *internal;      /* by original id */
-	int64_t *start;	      /* n_parts + 1 */
-	int64_t *indptr;      /* destinations + 1: in-edges of internal node v are [v], [v + 1] */
-	dg_id *indices;	      /* by internal edge id: internal id of the source */
-	int64_t *out_degrees; /* by internal id of the source */
-	int64_t largest_out_degree;
-	int64_t cut; /* edges whose ends have different owners */
+	struct dgi_ids original; /* by internal id */
+	struct dgi_ids internal; /* by original id */
+	int64_t *start;		 /* n_parts + 1: where each partition's range begins */
 };
 
 /* @owners is by original id. Fails with NOMEM. Gives an order to clear. */
 dg_status dgi_node_order_make(const uint16_t *owners, int64_t n, uint32_t n_parts,
-			      struct dgi_node_order *out, dg_error *err);
+			      uint32_t n_classes, struct dgi_node_order *out, dg_error *err);
+/* Accepts a zero order. */
 void dgi_node_order_clear(struct dgi_node_order *order);
 
-/* @src and @dst are original ids of the nodes ordered by @sources and @destinations. */
-dg_status dgi_edge_order_make(const dg_id *src, const dg_id *dst, int64_t n,
-			      const struct dgi_node_order *sources,
-			      const struct dgi_node_order *destinations, uint32_t n_parts,
-			      struct dgi_edge_order *out, dg_error *err);
-void dgi_edge_order_clear(struct dgi_edge_order *order);
+/* Memory of a node of a type, owner included, while and after an order is made. */
+uint64_t dgi_node_order_bytes(int64_t n);
 
 #endif

@@ -5,6 +5,7 @@
 #include "fail.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 struct dg_store {
@@ -263,17 +264,45 @@ dg_status dg_store_release(dg_store *store, const char *owner, size_t *n, dg_err
 	return st ? st : listed;
 }
 
+/* --- Structure --- */
+
+/* A partition without a halo has no arrays of it. */
+static bool may_lack(dg_graph_array array)
+{
+	return array >= DG_GRAPH_HALO_INDPTR && array <= DG_GRAPH_HALO_NODES;
+}
+
+static dg_status check_type(const dg_store *store, uint16_t type, dg_graph_array array,
+			    dg_error *err)
+{
+	const bool of_nodes = array == DG_GRAPH_HALO_NODES;
+	const uint16_t n =
+		of_nodes ? dg_book_n_node_types(store->book) : dg_book_n_edge_types(store->book);
+
+	if (type < n)
+		return DG_OK;
+	return dgi_fail(err, DG_RANGE, "%s type %u: the graph has %u", of_nodes ? "node" : "edge",
+			type, n);
+}
+
 dg_status dg_store_graph_array(const dg_store *store, uint16_t etype, dg_graph_array array,
 			       dg_dtype *dtype, int64_t *n, dg_error *err)
 {
-	if (etype >= dg_book_n_edge_types(store->book))
-		return dgi_fail(err, DG_RANGE, "edge type %u: the graph has %u", etype,
-				dg_book_n_edge_types(store->book));
-	return dgi_volume_array(store->volume, etype, (uint8_t)array, dtype, n, err);
+	dg_status st = check_type(store, etype, array, err);
+
+	if (!st)
+		st = dgi_volume_array(store->volume, etype, (uint8_t)array, dtype, n, err);
+	if (st != DG_NOTFOUND || !may_lack(array))
+		return st;
+	*dtype = DG_INT32;
+	*n = 0;
+	return DG_OK;
 }
 
 dg_status dg_store_graph_read(dg_store *store, uint16_t etype, dg_graph_array array, int64_t first,
 			      int64_t n, void *out, dg_error *err)
 {
+	if (may_lack(array) && first == 0 && n == 0)
+		return DG_OK;
 	return dgi_volume_array_read(store->volume, etype, (uint8_t)array, first, n, out, err);
 }

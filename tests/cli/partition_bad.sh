@@ -28,7 +28,6 @@ cut "$DATA/karate.csv" --edge-data weight=long.npy
 cut "$DATA/karate.csv" --node-data person/feat=feat.npy
 cut "$DATA/karate.csv" --node-data feat=feat.npy --node-data feat=feat.npy
 cut "$DATA/karate.csv" --method magic
-try distgraph partition "$DATA/karate.csv" -n 35 -o out
 try distgraph partition "$DATA/karate.csv" -n 2 -o nowhere/out
 ls -A
 echo "-- an output that exists is refused, and stays as it is"

@@ -3,6 +3,7 @@
 #include "tmpdir.h"
 
 #include "cut_graph.h"
+#include "files.h"
 
 #include <distgraph/array.h>
 #include <distgraph/cluster.h>
@@ -135,6 +136,13 @@ static int n_names(const char *dir)
 	if (n >= 0)
 		free(entries);
 	return n - 2;
+}
+
+static void tree_remove(const char *path)
+{
+	dg_error err = { 0 };
+
+	assert_ok(dgi_tree_remove(path, &err), &err);
 }
 
 static dg_partition_options options_of(const char *const *edges, uint32_t n_parts,
@@ -325,7 +333,6 @@ static void bad_edge_files_are_refused_by_file_and_line(void **state)
 		{ "0,1\n1,2,3\n", DG_INVALID, "edges.csv:2: 3 columns, want 2" },
 		{ "0,1\n1,x\n", DG_INVALID, "edges.csv:2: found 'x'" },
 		{ "0,1\n1,-2\n", DG_RANGE, "edges.csv:2: node id -2 is negative" },
-		{ "0,1\n", DG_INVALID, "3 partitions of 2 nodes" },
 		{ "0,1000000000000000000\n", DG_NOMEM, "1000000000000000001 nodes" },
 	};
 	const struct place *p = *state;
@@ -357,11 +364,18 @@ static void bad_options_are_refused(void **state)
 	assert_refused(p, &o, DG_INVALID, "0 partitions, want 1 to 4096");
 	o.n_parts = DG_PARTS_MAX + 1;
 	assert_refused(p, &o, DG_INVALID, "4097 partitions");
-	o.n_parts = 35;
-	assert_refused(p, &o, DG_INVALID, "35 partitions of 34 nodes");
+	o = good;
+	o.n_trainers = 32768;
+	assert_refused(p, &o, DG_INVALID, "32768 trainers for each of 2 partitions");
+	o = good;
+	o.halo_hops = DG_HALO_HOPS_MAX + 1;
+	assert_refused(p, &o, DG_INVALID, "a halo of 65 hops, want at most 64");
+	o = good;
+	o.memory_bytes = (16U << 20) - 1;
+	assert_refused(p, &o, DG_INVALID, "memory of 16777215 bytes, want 16777216 or more");
 	o = good;
 	o.method = "magic";
-	assert_refused(p, &o, DG_INVALID, "method 'magic', want metis or random");
+	assert_refused(p, &o, DG_NOTFOUND, "magic");
 	o = good;
 	o.n_nodes = -1;
 	assert_refused(p, &o, DG_INVALID, "-1 nodes");
@@ -445,9 +459,10 @@ static void an_existing_output_is_replaced_only_by_force(void **state)
 	assert_ok(dg_partition(&o, &report, &err), &err);
 	assert_refused(p, &o, DG_EXISTS, "/graph' exists");
 	o.force = 1;
-	o.n_parts = 35; /* fails: what is there stays whole */
-	assert_refused(p, &o, DG_INVALID, "35 partitions");
+	o.n_nodes = 33; /* fails: what is there stays whole */
+	assert_refused(p, &o, DG_RANGE, "node id 33");
 	assert_is_cut(report.cluster_path, 4, &list, report.edges_cut);
+	o.n_nodes = 0;
 	o.n_parts = 2;
 	assert_ok(dg_partition(&o, &report, &err), &err);
 	assert_is_cut(report.cluster_path, 2, &list, report.edges_cut);
@@ -513,28 +528,108 @@ static void progress_tells_each_phase_to_its_end(void **state)
 	o.progress = watch;
 	o.progress_context = &w;
 	assert_ok(dg_partition(&o, NULL, &err), &err);
-	assert_string_equal(w.phases, "read edges;cut;relabel;write;");
+	assert_string_equal(w.phases, "read edges;cut;sort;write;");
 	assert_true(w.done > 0 && w.done == w.total);
 }
 
-static void a_call_cancelled_anywhere_leaves_nothing(void **state)
+/* Cancelled at each call of progress in turn, and called again. */
+static void a_call_cancelled_anywhere_goes_on_when_it_is_called_again(void **state)
 {
 	const struct place *p = *state;
 	const char *const edges[] = { KARATE };
+	const dg_partition_data feat = { .name = "feat", .path = p->feat };
+	const dg_partition_data weight = { .name = "weight", .path = p->weight };
 	dg_partition_options o = options_of(edges, 2, p->output);
+	dg_id src[KARATE_EDGES], dst[KARATE_EDGES];
+	const struct edge_list list = { KARATE_NODES, KARATE_EDGES, src, dst };
 	struct watcher w = { 0 };
+	dg_partition_report report;
+	int n_resumed = 0;
 	dg_error err = { 0 };
 	dg_status st = DG_CANCELLED;
 
+	read_karate(src, dst);
+	write_features(p, KARATE_NODES, KARATE_EDGES);
+	o.node_data = &feat;
+	o.n_node_data = 1;
+	o.edge_data = &weight;
+	o.n_edge_data = 1;
 	o.progress = watch;
 	o.progress_context = &w;
 	for (int i = 1; st == DG_CANCELLED; i++) {
 		w = (struct watcher){ .stop_at = i };
-		st = dg_partition(&o, NULL, &err);
-		assert_int_equal(n_names(p->dir), st ? 0 : 1);
+		st = dg_partition(&o, &report, &err);
+		if (st) {
+			const bool kept = n_names(p->dir) == 3;
+
+			assert_int_equal(st, DG_CANCELLED);
+			assert_int_not_equal(access(p->output, F_OK), 0);
+			assert_int_equal(kept, strstr(err.text, "kept in '") != NULL);
+			w = (struct watcher){ 0 };
+			assert_ok(dg_partition(&o, &report, &err), &err);
+			assert_int_equal(report.resumed, kept);
+			n_resumed += report.resumed;
+		}
+		assert_is_cut(report.cluster_path, 2, &list, report.edges_cut);
+		assert_int_equal(n_names(p->dir), 3); /* the features and the graph */
+		tree_remove(p->output);
 	}
 	assert_int_equal(st, DG_OK);
 	assert_true(w.stop_at > 15);
+	assert_true(n_resumed > 10);
+}
+
+static void an_input_that_changed_since_is_read_anew(void **state)
+{
+	static const dg_id src[] = { 0, 1 }, dst[] = { 1, 2 };
+	const struct edge_list list = { 3, 2, src, dst };
+	const struct place *p = *state;
+	const char *const edges[] = { p->edges };
+	dg_partition_options o = options_of(edges, 2, p->output);
+	struct watcher w = { .stop_at = 5 };
+	dg_partition_report report;
+	dg_error err = { 0 };
+
+	o.progress = watch;
+	o.progress_context = &w;
+	write_text(p->edges, "0,1\n1,0\n0,0\n");
+	assert_fails(dg_partition(&o, &report, &err), DG_CANCELLED, &err, "kept in '");
+	write_text(p->edges, "0,1\n1,2\n");
+	w = (struct watcher){ 0 };
+	assert_ok(dg_partition(&o, &report, &err), &err);
+	assert_false(report.resumed);
+	assert_is_cut(report.cluster_path, 2, &list, report.edges_cut);
+}
+
+static void too_little_memory_says_what_is_needed_and_more_goes_on(void **state)
+{
+	const struct place *p = *state;
+	const char *const edges[] = { KARATE };
+	dg_partition_options o = options_of(edges, 2, p->output);
+	dg_partition_report report;
+	dg_error err = { 0 };
+
+	o.memory_bytes = 16U << 20;
+	o.n_nodes = 1000000;
+	o.method = "random";
+	assert_fails(dg_partition(&o, &report, &err), DG_NOMEM, &err,
+		     "the tables of nodes alone need");
+	o.memory_bytes = 64U << 20;
+	assert_ok(dg_partition(&o, &report, &err), &err);
+	assert_true(report.resumed);
+}
+
+static void more_partitions_than_nodes_leave_some_empty(void **state)
+{
+	const struct place *p = *state;
+	const char *const edges[] = { KARATE };
+	dg_partition_options o = options_of(edges, KARATE_NODES + 1, p->output);
+	dg_partition_report report;
+	dg_error err = { 0 };
+
+	assert_ok(dg_partition(&o, &report, &err), &err);
+	assert_int_equal(n_names(p->output), KARATE_NODES + 2);
+	assert_int_equal(report.n_nodes, KARATE_NODES);
 }
 
 #define in_a_place(test) cmocka_unit_test_setup_teardown(test, make_place, remove_place)
@@ -554,7 +649,10 @@ int main(void)
 		in_a_place(an_existing_output_is_replaced_only_by_force),
 		in_a_place(force_replaces_nothing_but_a_partitioned_graph),
 		in_a_place(progress_tells_each_phase_to_its_end),
-		in_a_place(a_call_cancelled_anywhere_leaves_nothing),
+		in_a_place(a_call_cancelled_anywhere_goes_on_when_it_is_called_again),
+		in_a_place(an_input_that_changed_since_is_read_anew),
+		in_a_place(too_little_memory_says_what_is_needed_and_more_goes_on),
+		in_a_place(more_partitions_than_nodes_leave_some_empty),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

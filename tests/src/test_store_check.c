@@ -23,6 +23,13 @@ struct recipe {
 	int32_t out_degrees[3];
 	dg_dtype indptr_dtype;
 	int64_t n_indices;
+	int32_t halo_indptr[3]; /* of edges to items 0 and 1 */
+	int32_t halo_sources[2];
+	int32_t halo_edges[2];
+	int32_t halo_users[2];
+	int32_t halo_items[2];
+	int64_t n_halo_items;
+	bool no_halo_indptr;
 	uint16_t extra_etype; /* 0: none */
 	bool no_degrees;
 	uint16_t tensor_type;
@@ -37,6 +44,12 @@ static const struct recipe sound = {
 	.out_degrees = { 3, 1, 1 },
 	.indptr_dtype = DG_INT64,
 	.n_indices = 6,
+	.halo_indptr = { 0, 1, 2 },
+	.halo_sources = { 5, 6 },
+	.halo_edges = { 0, 2 },
+	.halo_users = { 0, 1 },
+	.halo_items = { 0, 1 },
+	.n_halo_items = 2,
 	.tensor_rows = 3,
 };
 
@@ -148,9 +161,16 @@ static void make(const char *path, const struct recipe *recipe)
 	add_array(maker, 0, DG_GRAPH_INDICES, DG_INT32, recipe->n_indices, recipe->indices);
 	if (!recipe->no_degrees)
 		add_array(maker, 0, DG_GRAPH_OUT_DEGREES, DG_INT32, 3, recipe->out_degrees);
+	if (!recipe->no_halo_indptr)
+		add_array(maker, 0, DG_GRAPH_HALO_INDPTR, DG_INT32, 3, recipe->halo_indptr);
+	add_array(maker, 0, DG_GRAPH_HALO_INDICES, DG_INT32, 2, recipe->halo_sources);
+	add_array(maker, 0, DG_GRAPH_HALO_EDGES, DG_INT32, 2, recipe->halo_edges);
+	add_array(maker, 0, DG_GRAPH_HALO_NODES, DG_INT32, 2, recipe->halo_users);
 	add_array(maker, 1, DG_GRAPH_INDPTR, DG_INT64, 4, zeros);
 	add_array(maker, 1, DG_GRAPH_INDICES, DG_INT32, 0, NULL);
 	add_array(maker, 1, DG_GRAPH_OUT_DEGREES, DG_INT64, 3, zeros);
+	add_array(maker, 1, DG_GRAPH_HALO_NODES, DG_INT32, recipe->n_halo_items,
+		  recipe->halo_items);
 	if (recipe->extra_etype)
 		add_array(maker, recipe->extra_etype, DG_GRAPH_INDPTR, DG_INT64, 1, zeros);
 	add_tensor(maker, recipe);
@@ -245,14 +265,57 @@ static void arrays_are_those_of_the_book(void **state)
 	r.n_indices = 5;
 	expect(&r, "graph.mdb: user:rates:item indices: 5 elements of int32, want 6 by the book\n");
 	r = sound;
-	r.indptr_dtype = DG_INT32;
-	expect(&r, "graph.mdb: user:rates:item indptr: 5 elements of int32, want 5 of int64\n");
-	r = sound;
 	r.no_degrees = true;
 	expect(&r, "graph.mdb: user:rates:item out-degrees: missing\n");
 	r = sound;
 	r.extra_etype = 2;
-	expect(&r, "graph.mdb: edge type 2 indptr: no edge type of the book has it\n");
+	expect(&r, "graph.mdb: edge type 2 indptr: no type of the book has it\n");
+}
+
+static void halo_nodes_and_edges_ascend_outside_the_partition(void **state)
+{
+	struct recipe r = sound;
+
+	(void)state;
+	r.halo_users[1] = 0;
+	expect(&r, "graph.mdb: user halo nodes: element 1 is 0, want above 0\n");
+	r.halo_users[1] = 5;
+	expect(&r, "graph.mdb: user halo nodes: element 1 is 5, want none of the partition's own, "
+		   "which begin at 5\n");
+	r.halo_users[1] = 8;
+	expect(&r, "graph.mdb: user halo nodes: element 1 is 8, want below 8\n");
+	r = sound;
+	r.halo_edges[0] = -1;
+	expect(&r, "graph.mdb: user:rates:item halo edges: element 0 is -1, want at least 0\n");
+	r.halo_edges[0] = 0;
+	r.halo_edges[1] = 3;
+	expect(&r, "graph.mdb: user:rates:item halo edges: element 1 is 3, want none of the "
+		   "partition's own, which begin at 3\n");
+	r = sound;
+	r.halo_sources[1] = 8;
+	expect(&r, "graph.mdb: user:rates:item halo indices: element 1 is 8, want 0 or more, below "
+		   "8\n");
+}
+
+static void halo_row_pointers_are_those_of_the_halo(void **state)
+{
+	struct recipe r = sound;
+
+	(void)state;
+	r.halo_indptr[2] = 1;
+	expect(&r,
+	       "graph.mdb: user:rates:item halo indptr: element 2 is 1, want the number of halo "
+	       "edges, 2\n");
+	r.halo_indptr[2] = 3;
+	expect(&r, "graph.mdb: user:rates:item halo indptr: element 2 is 3, want at most 2\n");
+	r = sound;
+	r.n_halo_items = 1;
+	expect(&r, "graph.mdb: user:rates:item halo edges: 3 row pointers and 2 sources of 2 halo "
+		   "edges to 1 nodes (-1: no array)\n");
+	r = sound;
+	r.no_halo_indptr = true;
+	expect(&r, "graph.mdb: user:rates:item halo edges: -1 row pointers and 2 sources of 2 halo "
+		   "edges to 2 nodes (-1: no array)\n");
 }
 
 static void tensors_have_the_rows_of_the_book(void **state)
@@ -341,6 +404,8 @@ int main(void)
 		cmocka_unit_test(indices_are_nodes_of_the_source_type),
 		cmocka_unit_test(out_degrees_agree_with_the_edges),
 		cmocka_unit_test(arrays_are_those_of_the_book),
+		cmocka_unit_test(halo_nodes_and_edges_ascend_outside_the_partition),
+		cmocka_unit_test(halo_row_pointers_are_those_of_the_halo),
 		cmocka_unit_test(tensors_have_the_rows_of_the_book),
 		cmocka_unit_test(a_useless_book_is_one_finding),
 		cmocka_unit_test(damage_is_told_in_the_words_of_the_graph),
