@@ -3,5 +3,5 @@
 
 const char *dg_version(void)
 {
-	return DG_VERSION;
+	return DG_VERSION_TEXT;
 }

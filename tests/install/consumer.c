@@ -9,7 +9,7 @@ int main(void)
 	dg_error err;
 	dg_store *store;
 
-	if (strcmp(dg_version(), DG_VERSION) != 0)
+	if (strcmp(dg_version(), DG_VERSION_TEXT) != 0)
 		return 1;
 	if (dg_store_open("/nowhere/part0", NULL, &store, &err) != DG_NOTFOUND)
 		return 1;
