@@ -12,6 +12,7 @@
 #define POOL_BYTES_MAX (64U << 20) /* kept for the next bodies */
 #define CHECK_EVERY_MS 500	   /* how often the sessions' time is looked at */
 #define IDLE_WAIT_MS 60000	   /* without any session */
+#define COMPLAIN_EVERY_MS 10000	   /* of clients that had to be refused */
 #define SPARE_WAIT_MS 10	   /* for a descriptor, when even the spare one is gone */
 #define DRAIN_MS 3000		   /* for answers to leave after a stop */
 
@@ -151,7 +152,10 @@ static void refuse_without_descriptor(struct dgi_loop *loop, const struct dgi_li
 		}
 	}
 	loop->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	dgi_log(DG_LOG_WARNING, "a client was refused: no file descriptors left");
+	if (dgi_now_ms() < loop->complain_ms)
+		return;
+	loop->complain_ms = dgi_now_ms() + COMPLAIN_EVERY_MS;
+	dgi_log(DG_LOG_WARNING, "clients are refused: no file descriptors left");
 }
 
 static void refuse_over_limit(struct dgi_loop *loop, struct dgi_session *s)

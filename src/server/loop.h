@@ -14,8 +14,9 @@ struct dgi_loop {
 	struct dgi_pool pool;
 	pthread_t thread;
 	bool is_running;
-	bool accepts; /* the listeners are this loop's */
-	int spare_fd; /* to accept with, and refuse, when there are no descriptors left */
+	bool accepts;	     /* the listeners are this loop's */
+	int spare_fd;	     /* to accept with, and refuse, when there are no descriptors left */
+	int64_t complain_ms; /* not of that before this time */
 	struct dgi_session *sessions;
 	struct dgi_session *ready;    /* have something to do; linked by next_ready */
 	struct dgi_session *starved;  /* wait for memory; linked by next_starved */
