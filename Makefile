@@ -3,7 +3,7 @@ PRESET ?= release
 BUILD = build/$(PRESET)
 PREFIX ?= /usr/local
 
-.PHONY: all demo test bench crash fuzz soak install clean
+.PHONY: all demo test bench chaos crash fuzz soak install clean
 
 all:
 	scripts/deps
@@ -27,6 +27,11 @@ bench: all
 crash:
 	scripts/deps --test
 	scripts/crash $(RUNS)
+
+# MINUTES=n of clients, servers that are killed and a bad network between them.
+chaos:
+	scripts/deps --test
+	scripts/chaos $(MINUTES)
 
 # MINUTES=n of libFuzzer for each decoder, from and into its corpus.
 fuzz:
