@@ -62,7 +62,7 @@ dg_status dgi_partition_arguments(const dg_partition_options *options, char **ou
 	if (!f)
 		return dgi_fail_memory(err, "arguments");
 	fprintf(f, "distgraph %s\nparts %" PRIu32 "\ntrainers %" PRIu32 "\nhalo %" PRIu32 "\n",
-		DG_VERSION, options->n_parts, options->n_trainers, options->halo_hops);
+		DG_VERSION_TEXT, options->n_parts, options->n_trainers, options->halo_hops);
 	fprintf(f, "name %s\nnodes %" PRId64 "\nseed %" PRIu64 "\n",
 		options->graph_name ? options->graph_name : "", options->n_nodes, options->seed);
 	st = write_method(f, options->method, err);
