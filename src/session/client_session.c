@@ -28,7 +28,8 @@ void dgi_client_session_add(struct dgi_client_session *s, struct dgi_kept_push *
 
 static bool is_open(const struct dgi_kept_push *p)
 {
-	return p->state == DGI_PUSH_WAITING || p->state == DGI_PUSH_SENT;
+	return p->state == DGI_PUSH_WAITING || p->state == DGI_PUSH_SENT ||
+	       p->state == DGI_PUSH_UNKNOWN;
 }
 
 static bool is_done(const struct dgi_client_session *s, const struct dgi_kept_push *p)
@@ -65,7 +66,7 @@ void dgi_client_session_lost(struct dgi_client_session *s)
 	s->unanswered = 0;
 	s->n_requests = 0;
 	for (struct dgi_kept_push *p = s->first; p; p = p->next)
-		if (p->state == DGI_PUSH_SENT)
+		if (is_open(p))
 			p->state = DGI_PUSH_WAITING;
 	seek(s, s->first);
 }
@@ -192,7 +193,9 @@ struct dgi_kept_push *dgi_client_session_answered(struct dgi_client_session *s, 
 		p->log_number = log_number;
 	} else if (p->was_promised && may_pass(status)) {
 		p->state = DGI_PUSH_WAITING;
-	} else if (status != DG_CLOSED && status != DG_IO) {
+	} else if (status == DG_CLOSED || status == DG_IO) {
+		p->state = DGI_PUSH_UNKNOWN;
+	} else {
 		p->state = DGI_PUSH_DONE;
 		s->n_refused++;
 	}

@@ -26,6 +26,7 @@
 enum dgi_push_state {
 	DGI_PUSH_WAITING,
 	DGI_PUSH_SENT,
+	DGI_PUSH_UNKNOWN, /* answered by a server that ends before it knows */
 	DGI_PUSH_PROMISED,
 	DGI_PUSH_DONE, /* on disk, or refused */
 };
@@ -47,7 +48,7 @@ struct dgi_client_session {
 	dg_uuid id;
 	uint64_t last_number;		    /* given to a push */
 	struct dgi_kept_push *first, *last; /* kept, by number */
-	struct dgi_kept_push *open;	    /* the first that is waiting or sent */
+	struct dgi_kept_push *open;	    /* the first without an answer that counts */
 	struct dgi_kept_push *waiting;	    /* the first that is waiting */
 	uint64_t n_kept;
 	uint64_t n_refused;  /* done, and not taken yet */
@@ -115,7 +116,7 @@ void dgi_client_session_heard(struct dgi_client_session *s, const struct dgi_fra
  * Returns the push; NULL where none of this number is sent (the peer broke the protocol).
  *
  * A refused push is done, with two exceptions. CLOSED and IO come from a server that ends before it
- * knows: such a push stays sent until the connection is lost, and is asked again on the next. And one
+ * knows: such a push is unknown until the connection is lost, and is asked again on the next. And one
  * that had been promised before and is refused for want of room, memory or time is waiting again: send
  * it after a pause.
  */
