@@ -4,6 +4,7 @@
 #define TOOL_CMD_H
 
 int cmd_partition(int argc, char **argv);
+int cmd_plan(int argc, char **argv);
 int cmd_serve(int argc, char **argv);
 int cmd_up(int argc, char **argv);
 int cmd_stop(int argc, char **argv);

@@ -17,6 +17,7 @@ struct command {
 
 static const struct command commands[] = {
 	{ "partition", cmd_partition, "cut a graph and write one store per partition" },
+	{ "plan", cmd_plan, "tell what cutting a graph will take" },
 	{ "serve", cmd_serve, "serve one partition" },
 	{ "up", cmd_up, "serve every partition of this machine, until Ctrl-C" },
 	{ "stop", cmd_stop, "stop the servers of a cluster" },

@@ -10,6 +10,7 @@
 #include <distgraph/export.h>
 #include <distgraph/log.h>
 #include <distgraph/partition.h>
+#include <distgraph/plan.h>
 #include <distgraph/server.h>
 #include <distgraph/split.h>
 #include <distgraph/store.h>

@@ -2,6 +2,7 @@
 #include "methods.h"
 
 #include "constraints.h"
+#include "estimate.h"
 #include "fail.h"
 #include "log.h"
 #include "metis_child.h"
@@ -118,19 +119,14 @@ static dg_status try_wishes(struct metis *m, uint32_t *n_constraints, dg_error *
 	return st;
 }
 
-/* METIS takes about three times the graph it is given (measured: bench/cut), for its levels. */
-static uint64_t bytes_needed(const struct dgi_joined *graph)
-{
-	return 4 * dgi_neighbours_bytes(graph->n_nodes, graph->n_edges);
-}
-
 static dg_status check_memory(const struct metis *m, dg_error *err)
 {
 	const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
 	const uint64_t machine =
 		pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : UINT64_MAX;
 	const uint64_t allowed = m->request->memory ? m->request->memory : machine;
-	const uint64_t needed = bytes_needed(m->joined);
+	const uint64_t needed =
+		dgi_estimate_metis(m->joined->n_nodes, m->joined->n_edges).memory_bytes;
 
 	if (needed <= allowed)
 		return DG_OK;

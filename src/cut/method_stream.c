@@ -13,7 +13,8 @@
 #define MEMORY_DEFAULT ((uint64_t)1 << 30)
 #define LEVELS_MAX 32
 #define CYCLES 3
-#define SLACK 0.03 /* above the even share; what is promised is 0.05 */
+#define LEAST_GAIN 0.01 /* of a cycle, for another one */
+#define SLACK 0.03	/* above the even share; what is promised is 0.05 */
 /* A cluster at most this part of a part's share: smaller ones pack better, fewer are cut faster. */
 #define CLUSTERS_PER_PART 32
 /* Nodes merged into one from level to level, at most. */
@@ -316,6 +317,7 @@ static dg_status further_cycle(struct stream *s, dg_error *err)
 static dg_status run(struct stream *s, dg_error *err)
 {
 	const struct dgi_assign_request *r = s->request;
+	uint64_t before;
 	dg_status st = dgi_constraints_make(s->joined, r->n_parts, r->balance_types,
 					    r->balance_edges, r->progress, &s->constraints, err);
 
@@ -325,8 +327,13 @@ static dg_status run(struct stream *s, dg_error *err)
 		st = dgi_loads_make(&s->levels[0].weights, r->n_parts, SLACK, &s->loads, err);
 	if (!st)
 		st = first_cycle(s, err);
-	for (int i = 1; !st && i < CYCLES; i++)
+	before = s->cut;
+	for (int i = 1; !st && i < CYCLES; i++) {
 		st = further_cycle(s, err);
+		if ((double)s->cut > (1 - LEAST_GAIN) * (double)before)
+			break;
+		before = s->cut;
+	}
 	return st;
 }
 
