@@ -1,10 +1,9 @@
 /* client.c -- all partitions of a graph, seen as one. */
 #include <distgraph/client.h>
 
-#include "book.h"
+#include "client_state.h"
+
 #include "fail.h"
-#include "link.h"
-#include "transfer.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,20 +14,6 @@
 #define TIMEOUT_MS 30000
 #define POOL_BYTES ((size_t)128 << 20) /* of free memory blocks that are kept */
 #define TRANSLATE_ROWS (1U << 18)      /* translated at a time */
-
-struct dg_client {
-	dg_cluster *cluster;
-	const dg_book *book;
-	uint32_t timeout_ms;
-	pid_t pid; /* that opened it: a forked child shares sockets it must not use */
-	char *ip_config;
-	char **addresses; /* one a partition; NULL: by the rules */
-	struct dgi_pool pool;
-	struct dgi_link *links; /* one a partition */
-	struct dgi_split split;
-	dg_tensor_info *tensors; /* NULL until they are asked for */
-	size_t n_tensors;
-};
 
 /* --- Opening --- */
 
@@ -69,21 +54,30 @@ static dg_status copy_options(dg_client *client, const dg_client_options *option
 	return copy_addresses(client, options, err);
 }
 
-static dg_status make_links(dg_client *client, dg_error *err)
+static dg_status make_channels(dg_client *client, dg_error *err)
 {
 	uint32_t n_parts = dg_book_n_parts(client->book);
+	dg_status st = DG_OK;
 
-	client->links = calloc(n_parts, sizeof *client->links);
-	if (!client->links)
+	client->channels = calloc(n_parts, sizeof *client->channels);
+	client->conns = calloc(n_parts, sizeof(struct dgi_conn *));
+	client->moved = calloc(n_parts, sizeof *client->moved);
+	client->errors = calloc(n_parts, sizeof *client->errors);
+	if (!client->channels || !client->conns || !client->moved || !client->errors)
 		return dgi_fail_memory(err, "client");
-	for (uint32_t p = 0; p < n_parts; p++) {
-		client->links[p].cluster = client->cluster;
-		client->links[p].pool = &client->pool;
-		client->links[p].ip_config = client->ip_config;
-		client->links[p].address = client->addresses ? client->addresses[p] : NULL;
-		client->links[p].part = p;
+	for (uint32_t p = 0; !st && p < n_parts; p++) {
+		const struct dgi_link link = {
+			.cluster = client->cluster,
+			.pool = &client->pool,
+			.ip_config = client->ip_config,
+			.address = client->addresses ? client->addresses[p] : NULL,
+			.part = p,
+		};
+
+		st = dgi_channel_init(&client->channels[p], &link, err);
+		client->n_channels += st == DG_OK;
 	}
-	return DG_OK;
+	return st;
 }
 
 dg_status dg_client_open(const char *path, const dg_client_options *options, dg_client **out,
@@ -103,7 +97,7 @@ dg_status dg_client_open(const char *path, const dg_client_options *options, dg_
 		st = copy_options(client, options ? options : &defaults, err);
 	}
 	if (!st)
-		st = make_links(client, err);
+		st = make_channels(client, err);
 	if (st) {
 		dg_client_close(client);
 		return st;
@@ -112,24 +106,34 @@ dg_status dg_client_open(const char *path, const dg_client_options *options, dg_
 	return DG_OK;
 }
 
+/* A forked process closes its copies of the sockets, and says nothing on them. */
+static void close_channels(dg_client *client)
+{
+	bool is_ours = getpid() == client->pid;
+
+	dgi_client_end_requests(client);
+	for (uint32_t p = 0; p < client->n_channels; p++) {
+		if (!is_ours)
+			dgi_link_close(&client->channels[p].link);
+		dgi_channel_clear(&client->channels[p]);
+	}
+	free(client->channels);
+	free(client->conns);
+	free(client->moved);
+	free(client->errors);
+}
+
 void dg_client_close(dg_client *client)
 {
-	uint32_t n_parts;
-
 	if (!client)
 		return;
-	n_parts = client->book ? dg_book_n_parts(client->book) : 0;
-	for (uint32_t p = 0; p < n_parts; p++) {
-		if (client->links)
-			dgi_link_close(&client->links[p]);
-		if (client->addresses)
+	close_channels(client);
+	if (client->addresses)
+		for (uint32_t p = 0; p < dg_book_n_parts(client->book); p++)
 			free(client->addresses[p]);
-	}
-	free(client->links);
 	free(client->addresses);
 	free(client->ip_config);
 	free(client->tensors);
-	dgi_split_clear(&client->split);
 	dgi_pool_clear(&client->pool);
 	dg_cluster_close(client->cluster);
 	free(client);
@@ -148,13 +152,8 @@ const dg_book *dg_client_book(const dg_client *client)
 /* Every call begins so. */
 static dg_status begin(const dg_client *client, struct dgi_deadline *deadline, dg_error *err)
 {
-	if (getpid() != client->pid)
-		return dgi_fail(err, DG_DENIED,
-				"the client was opened by process %ld: a forked process must open "
-				"its own",
-				(long)client->pid);
 	*deadline = dgi_deadline_in(client->timeout_ms);
-	return DG_OK;
+	return dgi_client_check(client, err);
 }
 
 /* --- Tensors --- */
@@ -203,7 +202,6 @@ static dg_status take_described(dg_client *client, const struct dgi_message *rep
 
 static dg_status fetch_tensors(dg_client *client, struct dgi_deadline deadline, dg_error *err)
 {
-	struct dgi_link *link = &client->links[0];
 	dg_tensor_info *list = NULL;
 	uint32_t total = 0;
 	size_t n = 0;
@@ -215,13 +213,13 @@ static dg_status fetch_tensors(dg_client *client, struct dgi_deadline deadline, 
 		struct dgi_message reply;
 
 		dgi_describe_encode((uint32_t)n, request);
-		st = dgi_link_call(link, DGI_DESCRIBE, &body, deadline, &reply, err);
+		st = dgi_client_call(client, 0, DGI_DESCRIBE, &body, deadline, &reply, err);
 		if (st)
 			break;
 		st = take_described(client, &reply, &list, &n, &total, err);
 		dgi_message_clear(&client->pool, &reply);
 		if (st)
-			(void)dgi_link_context(link, st, err);
+			(void)dgi_link_context(&client->channels[0].link, st, err);
 	} while (!st && n < total);
 	if (st) {
 		free(list);
@@ -266,78 +264,6 @@ dg_status dg_client_find(dg_client *client, const char *text, dg_tensor_info *ou
 	if (!st)
 		*out = client->tensors[index];
 	return st;
-}
-
-/* --- Rows --- */
-
-static dg_status split_rows(dg_client *client, const dg_tensor_info *tensor, const dg_id *rows,
-			    size_t n, dg_error *err)
-{
-	const int64_t *starts =
-		dgi_book_starts(client->book, tensor->side, tensor->type, tensor->numbering);
-	size_t bad = 0;
-	uint32_t part;
-	int64_t local;
-	dg_status st;
-
-	if (!starts || tensor->row_bytes == 0)
-		return dgi_fail(err, DG_INVALID, "tensor '%s': no tensor of this graph",
-				tensor->name);
-	st = dgi_split_rows(&client->split, starts, dg_book_n_parts(client->book), rows, n, &bad);
-	if (st == DG_RANGE) /* says it in words */
-		return dg_book_locate(client->book, tensor, rows[bad], &part, &local, err);
-	return st ? dgi_fail_memory(err, "row numbers") : DG_OK;
-}
-
-/* Pulls into @out or pushes from @data, a large call in several splits. */
-static dg_status transfer_rows(dg_client *client, const dg_tensor_info *tensor, const dg_id *rows,
-			       size_t n, void *out, const void *data, struct dgi_deadline deadline,
-			       dg_error *err)
-{
-	struct dgi_transfer transfer = {
-		.links = client->links,
-		.n_parts = dg_book_n_parts(client->book),
-		.tensor = tensor,
-		.split = &client->split,
-		.deadline = deadline,
-		.timeout_ms = client->timeout_ms,
-	};
-	dg_status st = DG_OK;
-
-	for (size_t at = 0; !st && at < n; at += DGI_SPLIT_ROWS_MAX) {
-		size_t piece = n - at < DGI_SPLIT_ROWS_MAX ? n - at : DGI_SPLIT_ROWS_MAX;
-		size_t offset = at * tensor->row_bytes;
-
-		transfer.out = out ? (char *)out + offset : NULL;
-		transfer.data = data ? (const char *)data + offset : NULL;
-		st = split_rows(client, tensor, rows + at, piece, err);
-		if (!st)
-			st = dgi_transfer(&transfer, err);
-	}
-	return st;
-}
-
-dg_status dg_client_pull(dg_client *client, const dg_tensor_info *tensor, const dg_id *rows,
-			 size_t n, void *out, dg_error *err)
-{
-	struct dgi_deadline deadline;
-	dg_status st = begin(client, &deadline, err);
-
-	return st ? st : transfer_rows(client, tensor, rows, n, out, NULL, deadline, err);
-}
-
-dg_status dg_client_push(dg_client *client, const dg_tensor_info *tensor, const dg_id *rows,
-			 size_t n, const void *data, dg_error *err)
-{
-	struct dgi_deadline deadline;
-	dg_status st = begin(client, &deadline, err);
-
-	if (st)
-		return st;
-	if (tensor->flags & DG_TENSOR_SYSTEM)
-		return dgi_fail(err, DG_INVALID, "tensor '%s': kept by the store itself",
-				tensor->name);
-	return transfer_rows(client, tensor, rows, n, NULL, data, deadline, err);
 }
 
 /* --- Ids --- */
@@ -387,7 +313,7 @@ static dg_status translate(dg_client *client, const dg_tensor_info *table, const
 	for (size_t at = 0; !st && at < n; at += room) {
 		size_t piece = n - at < room ? n - at : room;
 
-		st = transfer_rows(client, table, ids + at, piece, rows, NULL, deadline, err);
+		st = dgi_client_pull(client, table, ids + at, piece, rows, deadline, err);
 		if (!st)
 			widen(table, rows, piece, out + at);
 	}
@@ -438,17 +364,22 @@ static dg_status take_status(struct dgi_pool *pool, struct dgi_message *reply, i
 	return DG_OK;
 }
 
-static dg_status ping(dg_client *client, struct dgi_link *link, struct dgi_deadline deadline,
+static dg_status ping(dg_client *client, uint32_t part, struct dgi_deadline deadline,
 		      dg_server_status *out, dg_error *err)
 {
+	struct dgi_link *link = &client->channels[part].link;
 	struct dgi_message reply;
 	int64_t began_us;
-	dg_status st = dgi_link_open(link, deadline, err); /* not part of the round trip */
+	dg_status st = DG_OK;
 
-	if (st)
-		return st;
+	if (!link->is_open) { /* connecting is not part of the round trip */
+		st = dgi_client_call(client, part, DGI_PING, NULL, deadline, &reply, err);
+		if (st)
+			return st;
+		dgi_message_clear(&client->pool, &reply);
+	}
 	began_us = dgi_now_us();
-	st = dgi_link_call(link, DGI_PING, NULL, deadline, &reply, err);
+	st = dgi_client_call(client, part, DGI_PING, NULL, deadline, &reply, err);
 	if (st)
 		return st;
 	st = take_status(&client->pool, &reply, began_us, link->used, out, err);
@@ -466,7 +397,7 @@ dg_status dg_client_server_status(dg_client *client, uint32_t part, dg_server_st
 	if (part >= dg_book_n_parts(client->book))
 		return dgi_fail(err, DG_RANGE, "partition %" PRIu32 ": the graph has %" PRIu32,
 				part, dg_book_n_parts(client->book));
-	return ping(client, &client->links[part], deadline, out, err);
+	return ping(client, part, deadline, out, err);
 }
 
 /* Says hello to whoever listens at @address, and pings. */

@@ -22,18 +22,6 @@ void dgi_link_close(struct dgi_link *link)
 	link->is_open = false;
 }
 
-/* A server that went back in time has lost what was acknowledged. */
-static dg_status check_not_older(const struct dgi_link *link, const struct dgi_welcome *welcome,
-				 dg_error *err)
-{
-	if (link->was_open && welcome->incarnation < link->welcome.incarnation)
-		return dgi_fail(err, DG_MISMATCH,
-				"the store is at start %" PRIu64 ", but was at %" PRIu64
-				" before: an older copy of it is served",
-				welcome->incarnation, link->welcome.incarnation);
-	return DG_OK;
-}
-
 static dg_status try_address(struct dgi_link *link, const char *text, struct dgi_deadline deadline,
 			     dg_error *err)
 {
@@ -50,12 +38,15 @@ static dg_status try_address(struct dgi_link *link, const char *text, struct dgi
 	(void)snprintf(link->used, sizeof link->used, "%s", text);
 	if (link->was_open)
 		hello.store_uuid = link->welcome.store_uuid;
+	if (link->session)
+		dgi_client_session_hello(link->session, &hello);
 	st = dgi_address_parse(text, 0, &address, err);
 	if (!st)
 		st = dgi_dial(&address, &hello, link->pool, deadline, &link->conn, &welcome, err);
 	if (st)
 		return st;
-	st = check_not_older(link, &welcome, err);
+	if (link->session)
+		st = dgi_client_session_welcome(link->session, &welcome, err);
 	if (st) {
 		dgi_conn_clear(&link->conn);
 		return st;
@@ -112,48 +103,23 @@ static dg_status connect_link(struct dgi_link *link, struct dgi_deadline deadlin
 	st = try_all(link, link->address ? &link->address : (const char *const *)found, n, deadline,
 		     err);
 	dg_free(found);
-	return st ? dgi_link_context(link, st, err) : DG_OK;
-}
-
-/* Has the server closed the connection, or said something unasked, while nobody looked? */
-static bool is_stale(struct dgi_link *link)
-{
-	return dgi_conn_receive(&link->conn, NULL) != DG_OK || link->conn.ended ||
-	       dgi_inbox_is_amid(&link->conn.in);
+	return st;
 }
 
 dg_status dgi_link_open(struct dgi_link *link, struct dgi_deadline deadline, dg_error *err)
 {
-	if (link->is_open && is_stale(link))
-		dgi_link_close(link);
 	return link->is_open ? DG_OK : connect_link(link, deadline, err);
 }
 
-static dg_status call_once(struct dgi_link *link, enum dgi_message_type type,
-			   const struct dgi_body *body, struct dgi_deadline deadline,
-			   struct dgi_message *out, bool *broken, dg_error *err)
+dg_status dgi_link_ask(struct dgi_link *link, enum dgi_message_type type,
+		       const struct dgi_body *body, struct dgi_deadline deadline,
+		       struct dgi_message *out, dg_error *err)
 {
-	struct dgi_frame frame;
-	dg_status st = dgi_link_open(link, deadline, err);
+	struct dgi_frame frame = dgi_request(type, ++link->last_id, deadline);
+	bool broken;
+	dg_status st = dgi_call(&link->conn, frame, body, deadline, out, &broken, err);
 
-	*broken = false;
-	if (st)
-		return st;
-	frame = dgi_request(type, ++link->last_id, deadline);
-	st = dgi_call(&link->conn, frame, body, deadline, out, broken, err);
-	if (*broken)
+	if (broken)
 		dgi_link_close(link);
 	return st ? dgi_link_context(link, st, err) : DG_OK;
-}
-
-dg_status dgi_link_call(struct dgi_link *link, enum dgi_message_type type,
-			const struct dgi_body *body, struct dgi_deadline deadline,
-			struct dgi_message *out, dg_error *err)
-{
-	bool broken;
-	dg_status st = call_once(link, type, body, deadline, out, &broken, err);
-
-	if (st == DG_CLOSED && broken)
-		st = call_once(link, type, body, deadline, out, &broken, err);
-	return st;
 }

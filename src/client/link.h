@@ -6,6 +6,7 @@
 #define DGI_LINK_H
 
 #include "call.h"
+#include "client_session.h"
 #include "cluster.h"
 
 #include <stdbool.h>
@@ -16,6 +17,7 @@ struct dgi_link {
 	const char *ip_config; /* NULL: by the rules */
 	const char *address;   /* explicit; NULL: by the rules */
 	uint32_t part;
+	struct dgi_client_session *session; /* that the connection carries; NULL: none */
 
 	bool is_open;
 	bool was_open; /* the fields below are those of the last connection */
@@ -29,19 +31,16 @@ struct dgi_link {
 void dgi_link_close(struct dgi_link *link);
 
 /*
- * Makes sure of a connection: keeps one that the server has not closed, else connects. Addresses are
- * tried in order. Fails with CLOSED (no server; the text says where it was sought), MISMATCH
- * (another cluster, part or store than before, or an older state of it), TIMEOUT, DENIED, ….
+ * Connects unless there is a connection. Addresses are tried in order. Fails with CLOSED (no server;
+ * the text says where it was sought), MISMATCH (another cluster, part or store than before, or an
+ * older state of it), TIMEOUT, DENIED, …; the caller adds dgi_link_context().
  */
 dg_status dgi_link_open(struct dgi_link *link, struct dgi_deadline deadline, dg_error *err);
 
-/*
- * One request that may be repeated: connects if need be, and once more where the connection is lost
- * before the answer. @out as of dgi_call().
- */
-dg_status dgi_link_call(struct dgi_link *link, enum dgi_message_type type,
-			const struct dgi_body *body, struct dgi_deadline deadline,
-			struct dgi_message *out, dg_error *err);
+/* One request on an open link under which nothing else is under way; @out as of dgi_call(). */
+dg_status dgi_link_ask(struct dgi_link *link, enum dgi_message_type type,
+		       const struct dgi_body *body, struct dgi_deadline deadline,
+		       struct dgi_message *out, dg_error *err);
 
 /* Puts "partition 2 at 127.0.0.1:30050: " in front. */
 dg_status dgi_link_context(const struct dgi_link *link, dg_status status, dg_error *err);

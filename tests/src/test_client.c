@@ -313,26 +313,48 @@ static void a_server_is_asked_by_its_address_alone(void **state)
 		     "port 'there'");
 }
 
-static void a_stopped_server_is_named_and_found_again_with_its_rows(void **state)
+static void a_stopped_server_is_waited_for_and_named_at_the_deadline(void **state)
 {
 	static const dg_id rows[] = { 3, 12, 29 };
 	static const float data[] = { 7, 8, 9 };
+	const dg_client_options options = { .timeout_ms = 700 };
 	dg_tensor_info weight = found("weight");
+	dg_client *hasty;
 	float back[3];
-	int64_t began = dgi_now_ms();
 	dg_error err = { 0 };
 
 	(void)state;
-	assert_ok(dg_client_push(client, &weight, rows, 3, data, &err), &err);
+	assert_ok(dg_client_open(path, &options, &hasty, &err), &err);
+	assert_ok(dg_client_push(hasty, &weight, rows, 3, data, &err), &err);
 	stop(1);
-	assert_fails(dg_client_pull(client, &weight, rows, 3, back, &err), DG_CLOSED, &err,
-		     "partition 1 at ");
-	assert_fails(dg_client_push(client, &weight, rows, 3, data, &err), DG_CLOSED, &err,
-		     "partition 1 at ");
-	assert_true(dgi_now_ms() - began < 5000);
+	assert_fails(dg_client_pull(hasty, &weight, rows, 3, back, &err), DG_TIMEOUT, &err,
+		     "partition 1");
+	assert_fails(dg_client_push(hasty, &weight, rows, 3, data, &err), DG_TIMEOUT, &err,
+		     "may or may not be set");
 	start(dir, 1, "127.0.0.1:0");
+	assert_ok(dg_client_pull(hasty, &weight, rows, 3, back, &err), &err);
+	assert_memory_equal(back, data, sizeof data);
+	dg_client_close(hasty);
 	assert_ok(dg_client_pull(client, &weight, rows, 3, back, &err), &err);
 	assert_memory_equal(back, data, sizeof data);
+}
+
+static void nobody_who_never_listened_is_waited_for(void **state)
+{
+	dg_tensor_info weight = found("weight");
+	int64_t began = dgi_now_ms();
+	dg_client *stranger;
+	float back;
+	dg_error err = { 0 };
+
+	(void)state;
+	stop(1);
+	assert_ok(dg_client_open(path, NULL, &stranger, &err), &err);
+	assert_fails(dg_client_pull(stranger, &weight, &(dg_id){ 12 }, 1, &back, &err), DG_CLOSED,
+		     &err, "partition 1");
+	assert_true(dgi_now_ms() - began < 5000);
+	dg_client_close(stranger);
+	start(dir, 1, "127.0.0.1:0");
 }
 
 static void servers_of_another_cluster_are_refused(void **state)
@@ -381,7 +403,8 @@ int main(void)
 		cmocka_unit_test(ids_are_translated_both_ways),
 		cmocka_unit_test(a_server_tells_how_it_is),
 		cmocka_unit_test(a_server_is_asked_by_its_address_alone),
-		cmocka_unit_test(a_stopped_server_is_named_and_found_again_with_its_rows),
+		cmocka_unit_test(a_stopped_server_is_waited_for_and_named_at_the_deadline),
+		cmocka_unit_test(nobody_who_never_listened_is_waited_for),
 		cmocka_unit_test(servers_of_another_cluster_are_refused),
 	};
 

@@ -372,7 +372,7 @@ static void without_a_server_the_text_says_where_it_was_sought(void **state)
 
 /* --- Connections that are lost --- */
 
-static void a_pull_survives_a_lost_connection_once(void **state)
+static void a_pull_survives_a_lost_connection(void **state)
 {
 	dg_client *client;
 
@@ -386,22 +386,22 @@ static void a_pull_survives_a_lost_connection_once(void **state)
 	stop_all();
 }
 
-static void a_pull_gives_up_after_the_second_loss(void **state)
+static void a_pull_goes_on_until_its_deadline(void **state)
 {
 	dg_client *client;
 
 	(void)state;
 	start_all(ROW_BYTES, FAKE_LOSES);
-	client = client_of(0);
-	assert_pull_fails(client, DG_CLOSED, "partition 1 at");
-	assert_int_equal(servers[1].n_connections, 2);
+	client = client_of(TIMEOUT_MS);
+	assert_pull_fails(client, DG_TIMEOUT, "partition 1 at");
+	assert_true(servers[1].n_connections > 2);
 	servers[1].manner = FAKE_HONEST;
 	assert_pull_works(client);
 	dg_client_close(client);
 	stop_all();
 }
 
-static void a_push_whose_fate_is_unknown_fails(void **state)
+static void a_push_goes_on_until_its_deadline_and_then_says_that_its_fate_is_unknown(void **state)
 {
 	static const dg_id row = 12;
 	uint8_t data[ROW_BYTES] = { 0 };
@@ -410,11 +410,11 @@ static void a_push_whose_fate_is_unknown_fails(void **state)
 
 	(void)state;
 	start_all(ROW_BYTES, FAKE_LOSES);
-	client = client_of(0);
-	assert_fails(dg_client_push(client, &tensors[0], &row, 1, data, &err), DG_CLOSED, &err,
+	client = client_of(TIMEOUT_MS);
+	assert_fails(dg_client_push(client, &tensors[0], &row, 1, data, &err), DG_TIMEOUT, &err,
 		     "rows may or may not be set");
 	assert_non_null(strstr(err.text, "partition 1 at 127.0.0.1:"));
-	assert_int_equal(servers[1].n_connections, 1);
+	assert_true(servers[1].n_connections > 2);
 	dg_client_close(client);
 	stop_all();
 }
@@ -470,32 +470,29 @@ static void a_push_goes_to_a_server_that_was_restarted_before_it(void **state)
 
 /* --- Servers that are others than before --- */
 
-/* Lets the next request come upon a server whose identity has been changed by the test. */
-static void lose_connection(dg_client *client)
-{
-	servers[1].manner = FAKE_LOSES;
-	assert_pull_fails(client, DG_CLOSED, "");
-	servers[1].manner = FAKE_HONEST;
-}
-
-static void another_store_or_an_older_one_is_refused(void **state)
+/* A pull whose connection is lost comes upon a server that says it is @status's reason. */
+static void assert_refused_on_return(int64_t newer, uint8_t store_bit, const char *text)
 {
 	dg_client *client;
 
-	(void)state;
-	start_all(ROW_BYTES, FAKE_HONEST);
+	start_all(ROW_BYTES, FAKE_LOSES_ONCE);
 	client = client_of(0);
 	assert_pull_works(client);
-	lose_connection(client);
-	servers[1].store_uuid.bytes[0] ^= 1;
-	assert_pull_fails(client, DG_MISMATCH, "partition 1 at");
-	servers[1].store_uuid.bytes[0] ^= 1;
-	servers[1].incarnation--;
-	assert_pull_fails(client, DG_MISMATCH, "an older copy of it is served");
+	servers[1].store_uuid.bytes[0] ^= store_bit;
+	servers[1].incarnation += (uint64_t)newer;
+	assert_pull_fails(client, DG_MISMATCH, text);
+	servers[1].store_uuid.bytes[0] ^= store_bit;
 	servers[1].incarnation += 2;
 	assert_pull_works(client);
 	dg_client_close(client);
 	stop_all();
+}
+
+static void another_store_or_an_older_one_is_refused(void **state)
+{
+	(void)state;
+	assert_refused_on_return(0, 1, "partition 1 at");
+	assert_refused_on_return(-1, 0, "an older copy of it is served");
 }
 
 static void another_cluster_or_part_is_refused(void **state)
@@ -662,9 +659,10 @@ int main(void)
 		cmocka_unit_test(a_silent_server_is_named_within_the_deadline),
 		cmocka_unit_test(a_server_that_trickles_does_not_outlast_the_deadline),
 		cmocka_unit_test(without_a_server_the_text_says_where_it_was_sought),
-		cmocka_unit_test(a_pull_survives_a_lost_connection_once),
-		cmocka_unit_test(a_pull_gives_up_after_the_second_loss),
-		cmocka_unit_test(a_push_whose_fate_is_unknown_fails),
+		cmocka_unit_test(a_pull_survives_a_lost_connection),
+		cmocka_unit_test(a_pull_goes_on_until_its_deadline),
+		cmocka_unit_test(
+			a_push_goes_on_until_its_deadline_and_then_says_that_its_fate_is_unknown),
 		cmocka_unit_test(a_push_without_a_sound_answer_says_that_its_fate_is_unknown),
 		cmocka_unit_test(a_push_goes_to_a_server_that_was_restarted_before_it),
 		cmocka_unit_test(another_store_or_an_older_one_is_refused),
