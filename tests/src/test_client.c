@@ -317,7 +317,7 @@ static void a_stopped_server_is_waited_for_and_named_at_the_deadline(void **stat
 {
 	static const dg_id rows[] = { 3, 12, 29 };
 	static const float data[] = { 7, 8, 9 };
-	const dg_client_options options = { .timeout_ms = 700 };
+	const dg_client_options options = { .timeout_ms = 2000 };
 	dg_tensor_info weight = found("weight");
 	dg_client *hasty;
 	float back[3];
