@@ -5,6 +5,7 @@
 #include "fail.h"
 #include "log.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <unistd.h>
@@ -15,6 +16,10 @@
 #define COMPLAIN_EVERY_MS 10000	   /* of clients that had to be refused */
 #define SPARE_WAIT_MS 10	   /* for a descriptor, when even the spare one is gone */
 #define DRAIN_MS 3000		   /* for answers to leave after a stop */
+
+/* Of an idle connection; the rest is the kernel's. */
+static_assert(sizeof(struct dgi_session) + sizeof(struct dgi_seat) <= 6 * 1024,
+	      "thousands of idle connections take little memory");
 
 /* A listener as the poller knows it. */
 static enum dgi_source listener_source = DGI_SOURCE_LISTENER;

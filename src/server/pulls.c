@@ -201,7 +201,8 @@ void dgi_pulls_go_on(struct dgi_session *s)
 	if (s->is_dead)
 		return;
 	task = next_task(s, &previous);
-	if (!task)
+	s->pulls.is_held = task && dgi_session_is_congested(s);
+	if (!task || s->pulls.is_held)
 		return;
 	if (!task->block)
 		st = take_block(s, &task->plan, &task->block, &err);

@@ -17,6 +17,7 @@ struct dgi_pull_task;
 struct dgi_pulls {
 	struct dgi_pull_task *first, *last; /* in the order they came */
 	bool is_awaiting;		    /* one waits for pushes to be applied */
+	bool is_held;			    /* they wait for the client to read its answers */
 };
 
 /*

@@ -445,7 +445,7 @@ static void handle(struct dgi_session *s, struct dgi_message *m)
 
 /* --- Coming and going of bytes --- */
 
-static bool is_congested(const struct dgi_session *s)
+bool dgi_session_is_congested(const struct dgi_session *s)
 {
 	return s->conn.out.bytes > limits.send_bytes_max;
 }
@@ -458,7 +458,7 @@ static bool serve_next(struct dgi_session *s)
 	dg_error err = { 0 };
 	dg_status st;
 
-	if (s->is_dead || s->is_closing || s->is_starved || is_congested(s))
+	if (s->is_dead || s->is_closing || s->is_starved || dgi_session_is_congested(s))
 		return false;
 	if (s->served_bytes >= DGI_SLICE_BYTES) {
 		s->is_ready = true; /* for the next turn */
@@ -548,16 +548,18 @@ void dgi_session_work(struct dgi_session *s, uint32_t events)
 	while (more) {
 		while (serve_next(s))
 			;
-		more = !s->is_dead && is_congested(s) && !s->is_closing && !s->is_starved &&
-		       !s->is_ready;
+		more = !s->is_dead && dgi_session_is_congested(s) && !s->is_closing &&
+		       !s->is_starved && !s->is_ready;
 		flush(s);
-		more = more && !s->is_dead && !is_congested(s);
+		more = more && !s->is_dead && !dgi_session_is_congested(s);
 	}
 	if (s->is_dead)
 		return;
 	finish(s);
 	if (s->is_dead)
 		return;
+	if (s->pulls.is_held && !dgi_session_is_congested(s))
+		s->is_ready = true;
 	dgi_conn_pause(&s->conn, s->is_starved);
 	dgi_loop_note(s->loop, s);
 	events = wanted_events(s);

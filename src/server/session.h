@@ -70,6 +70,8 @@ void dgi_session_kill(struct dgi_session *session);
 /* The session whose push @job is. */
 struct dgi_session *dgi_session_of(struct dgi_job *job);
 
+/* Has it so much to send that nothing more is prepared for it? */
+bool dgi_session_is_congested(const struct dgi_session *session);
 /* Pushes of the connection that are settled. */
 uint64_t dgi_session_settled(struct dgi_session *session);
 /*

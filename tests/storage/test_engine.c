@@ -255,8 +255,7 @@ static void push_three_and_one(const struct place *p)
 	add_once(volume, 7, 3, false);
 	add_once(volume, 7, 2, false);
 	add_once(volume, 8, 1, false);
-	push_scalar(volume, TABLE, 1, DG_OP_ASSIGN,
-		    5); /* waits for the disk: so do those before */
+	push_scalar(volume, TABLE, 1, DG_OP_ASSIGN, 5); /* waits for the disk: so do those before */
 }
 
 static void a_push_counts_once_through_kills_and_checkpoints(void **state)
@@ -412,7 +411,7 @@ struct mirror {
 static void random_push(struct dgi_volume *volume, struct mirror *mirror, struct dgi_rng *rng)
 {
 	static const dg_operation ops[] = { DG_OP_ASSIGN, DG_OP_ADD, DG_OP_MULTIPLY, DG_OP_MIN,
-					   DG_OP_MAX };
+					    DG_OP_MAX };
 	dg_operation op = ops[dgi_rng_below(rng, 5)];
 	size_t n = 1 + dgi_rng_below(rng, 40);
 	dg_id rows[40];
@@ -683,6 +682,32 @@ static void a_push_that_the_budget_can_never_hold_is_refused_and_leaves_no_trace
 	dgi_volume_close(volume);
 }
 
+static void pushes_of_one_call_wait_for_room_together(void **state)
+{
+	enum { GROUP = 8 };
+	const struct dgi_volume_options options = { .writable = true, .hot_bytes = 4 * 4096 };
+	struct dgi_volume *volume = open_store(*state, &options);
+	static int64_t data[8][WORDS];
+	struct dgi_write writes[GROUP + 1];
+	dg_id rows[8];
+	int64_t begun_ms;
+	dg_error err = { 0 };
+
+	for (int i = 0; i < 8; i++)
+		rows[i] = i * 200;
+	for (int i = 0; i <= GROUP; i++)
+		writes[i] = (struct dgi_write){
+			.tensor = TABLE, .rows = rows, .n = i < GROUP ? 8 : 1, .data = data
+		};
+	begun_ms = dgi_now_ms();
+	assert_ok(dgi_volume_write(volume, writes, GROUP + 1, &err), &err);
+	assert_true(dgi_now_ms() - begun_ms < 1000 * GROUP / 2); /* one second each would be 8 */
+	for (int i = 0; i < GROUP; i++)
+		assert_int_equal(writes[i].status, DG_FULL);
+	assert_int_equal(writes[GROUP].status, DG_OK); /* one that needs no waiting goes */
+	dgi_volume_close(volume);
+}
+
 /* --- A row that is written all the time --- */
 
 struct reader {
@@ -765,6 +790,7 @@ int main(void)
 		with_store(a_step_that_does_not_fit_is_refused),
 		with_store(pushes_to_more_chunks_than_the_budget_holds_go_on),
 		with_store(a_push_that_the_budget_can_never_hold_is_refused_and_leaves_no_trace),
+		with_store(pushes_of_one_call_wait_for_room_together),
 		with_store(a_row_that_is_written_all_the_time_can_be_read),
 	};
 
