@@ -15,7 +15,9 @@ struct edges_of {
 	dg_id edges_start;		/* internal id of the part's first edge */
 	dg_id nodes_start;		/* of its first destination */
 	int64_t n_edges, n_nodes;
-	int64_t done; /* edges read */
+	int64_t done;	  /* edges taken */
+	dg_id *src, *ids; /* of edges [block_begin, block_end) */
+	int64_t block_begin, block_end;
 };
 
 static dg_status bad(const struct edges_of *e, const char *what, int64_t found, dg_error *err)
@@ -23,43 +25,50 @@ static dg_status bad(const struct edges_of *e, const char *what, int64_t found, 
 	return dgi_fail(err, DG_CORRUPT, "edge type %d: %s %" PRId64, e->type, what, found);
 }
 
-/* The @n edges from @first on that all end in local node @dst. */
-static dg_status take_edges(struct edges_of *e, int64_t dst, int64_t first, size_t n, dg_error *err)
+/* Edges [first, first + n), read into the second and third block of ids. */
+static dg_status read_edges(struct edges_of *e, int64_t first, size_t n, dg_error *err)
 {
-	struct dgi_verify *v = e->v;
-	dg_id *src = v->ids + DGI_STORED_BLOCK + 1, *ids = src + DGI_STORED_BLOCK + 1;
-	const int64_t n_src = dg_book_count(v->book, DG_NODE, e->src_type);
-	const dg_id original_dst = v->original[e->dst_type][e->nodes_start + dst];
-	dg_status st = dgi_stored_array(e->store, e->type, DG_GRAPH_INDICES, first, n, src, err);
+	dg_status st = dgi_stored_array(e->store, e->type, DG_GRAPH_INDICES, first, n, e->src, err);
 
-	if (!st)
-		st = dgi_stored_ids(e->store, e->original, first, n, ids, err);
-	for (size_t i = 0; !st && i < n; i++) {
-		const dg_id internal = e->edges_start + first + (dg_id)i;
-
-		if (src[i] < 0 || src[i] >= n_src)
-			return bad(e, "a source that does not exist,", src[i], err);
-		dgi_hash_sum_add(
-			&e->sums->stored,
-			(int64_t[]){ ids[i], v->original[e->src_type][src[i]], original_dst }, 3);
-		dgi_hash_sum_add(&e->sums->ids, &ids[i], 1);
-		dgi_hash_sum_add(&e->sums->tables, (int64_t[]){ ids[i], internal }, 2);
-		dgi_hash_sum_add_times(&e->sums->leaving, src[i], 1);
-	}
-	return st;
+	return st ? st : dgi_stored_ids(e->store, e->original, first, n, e->ids, err);
 }
 
+static dg_status take_edge(struct edges_of *e, int64_t at, size_t i, dg_id original_dst,
+			   dg_error *err)
+{
+	const dg_id src = e->src[i], id = e->ids[i];
+
+	if (src < 0 || src >= dg_book_count(e->v->book, DG_NODE, e->src_type))
+		return bad(e, "a source that does not exist,", src, err);
+	dgi_hash_sum_add(&e->sums->stored,
+			 (int64_t[]){ id, e->v->original[e->src_type][src], original_dst }, 3);
+	dgi_hash_sum_add(&e->sums->ids, &id, 1);
+	dgi_hash_sum_add(&e->sums->tables, (int64_t[]){ id, e->edges_start + at }, 2);
+	dgi_hash_sum_add_times(&e->sums->leaving, src, 1);
+	return DG_OK;
+}
+
+/* The edges that end in local node @dst; a block of edges is read where the last one ends. */
 static dg_status take_row(struct edges_of *e, int64_t dst, int64_t begin, int64_t end,
 			  dg_error *err)
 {
+	const dg_id original_dst = e->v->original[e->dst_type][e->nodes_start + dst];
 	dg_status st = DG_OK;
 
 	if (begin != e->done || end < begin || end > e->n_edges)
 		return bad(e, "row pointers go wrong at node", e->nodes_start + dst, err);
-	for (int64_t at = begin; !st && at < end; at += DGI_STORED_BLOCK)
-		st = take_edges(e, dst, at,
-				end - at < DGI_STORED_BLOCK ? (size_t)(end - at) : DGI_STORED_BLOCK,
-				err);
+	for (int64_t at = begin; !st && at < end; at++) {
+		if (at == e->block_end) {
+			int64_t left = e->n_edges - at;
+			size_t n = left < DGI_STORED_BLOCK ? (size_t)left : DGI_STORED_BLOCK;
+
+			st = read_edges(e, at, n, err);
+			e->block_begin = at;
+			e->block_end = at + (int64_t)n;
+		}
+		if (!st)
+			st = take_edge(e, at, (size_t)(at - e->block_begin), original_dst, err);
+	}
 	e->done = end;
 	return st;
 }
@@ -69,6 +78,8 @@ static dg_status take_rows(struct edges_of *e, dg_error *err)
 	int64_t *rows = e->v->ids;
 	dg_status st = DG_OK;
 
+	e->src = rows + DGI_STORED_BLOCK + 1;
+	e->ids = e->src + DGI_STORED_BLOCK + 1;
 	for (int64_t at = 0; !st && at < e->n_nodes; at += DGI_STORED_BLOCK) {
 		size_t n = e->n_nodes - at < DGI_STORED_BLOCK ? (size_t)(e->n_nodes - at)
 							      : DGI_STORED_BLOCK;
