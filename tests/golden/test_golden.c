@@ -257,11 +257,22 @@ static void a_store_whose_tensors_came_and_went_is_read_and_taken_over(void **st
 	check_golden("grown");
 }
 
+/* Of a graph of one type in two parts, each with a halo of two hops and two trainers. */
+static void a_store_with_a_halo_is_read(void **state)
+{
+	struct golden golden = open_golden("halo");
+
+	(void)state;
+	expect_all(&golden, number_of(golden.expected, "incarnation"));
+	close_golden(&golden);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_store_whose_server_was_killed_is_read_and_taken_over),
 		cmocka_unit_test(a_store_that_was_closed_is_read_and_taken_over),
+		cmocka_unit_test(a_store_with_a_halo_is_read),
 		cmocka_unit_test(a_store_whose_tensors_came_and_went_is_read_and_taken_over),
 	};
 
