@@ -93,7 +93,7 @@ typedef struct dg_partition_report {
  *
  * In an edge file the first two columns count; a .npy of shape (2,2) is taken as (E,2). Duplicate
  * edges and loops are kept. Progress tells the phases "read edges" (bytes), "cut", "sort" (edges),
- * "read data" and "write" (rows). Method metis is METIS in this process: meanwhile SIGTERM makes it give up, and
+ * "read data", "write" (rows) and "verify". Method metis is METIS in this process: meanwhile SIGTERM makes it give up, and
  * rand() is drawn from; calls take turns. Where there are nodes enough, no partition is left without one.
  *
  * Fails with NOTFOUND, INVALID (names file, line or id, what was found and wanted), EXISTS (the

@@ -11,10 +11,13 @@
 #include <distgraph/store.h>
 
 #include <dirent.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define KARATE TEST_DATA "/karate.csv"
@@ -528,7 +531,7 @@ static void progress_tells_each_phase_to_its_end(void **state)
 	o.progress = watch;
 	o.progress_context = &w;
 	assert_ok(dg_partition(&o, NULL, &err), &err);
-	assert_string_equal(w.phases, "read edges;cut;sort;write;");
+	assert_string_equal(w.phases, "read edges;cut;sort;write;verify;");
 	assert_true(w.done > 0 && w.done == w.total);
 }
 
@@ -577,6 +580,63 @@ static void a_call_cancelled_anywhere_goes_on_when_it_is_called_again(void **sta
 	assert_int_equal(st, DG_OK);
 	assert_true(w.stop_at > 15);
 	assert_true(n_resumed > 10);
+}
+
+static int kill_at(void *context, const char *phase, uint64_t done, uint64_t total)
+{
+	(void)phase;
+	(void)done;
+	(void)total;
+	if (--*(int *)context == 0)
+		(void)kill(getpid(), SIGKILL);
+	return 0;
+}
+
+/* Returns whether it was killed before it was done. */
+static bool killed_at(const dg_partition_options *options, int call)
+{
+	dg_partition_options o = *options;
+	int status;
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		o.progress = kill_at;
+		o.progress_context = &call;
+		_exit(dg_partition(&o, NULL, NULL) ? 1 : 0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSIGNALED(status) || WEXITSTATUS(status) == 0);
+	return WIFSIGNALED(status);
+}
+
+static void a_process_killed_anywhere_leaves_what_the_next_one_goes_on_with(void **state)
+{
+	const struct place *p = *state;
+	const char *const edges[] = { KARATE };
+	const dg_partition_data feat = { .name = "feat", .path = p->feat };
+	dg_partition_options o = options_of(edges, 3, p->output);
+	dg_id src[KARATE_EDGES], dst[KARATE_EDGES];
+	const struct edge_list list = { KARATE_NODES, KARATE_EDGES, src, dst };
+	dg_partition_report report;
+	dg_error err = { 0 };
+	bool killed = true;
+
+	read_karate(src, dst);
+	write_features(p, KARATE_NODES, KARATE_EDGES);
+	o.method = "random";
+	o.node_data = &feat;
+	o.n_node_data = 1;
+	for (int call = 1; killed; call += 3) {
+		killed = killed_at(&o, call);
+		assert_int_equal(access(p->output, F_OK) == 0, !killed);
+		if (!killed)
+			break;
+		assert_ok(dg_partition(&o, &report, &err), &err);
+		assert_is_cut(report.cluster_path, 3, &list, report.edges_cut);
+		assert_int_equal(n_names(p->dir), 3);
+		tree_remove(p->output);
+	}
 }
 
 static void an_input_that_changed_since_is_read_anew(void **state)
@@ -650,6 +710,7 @@ int main(void)
 		in_a_place(force_replaces_nothing_but_a_partitioned_graph),
 		in_a_place(progress_tells_each_phase_to_its_end),
 		in_a_place(a_call_cancelled_anywhere_goes_on_when_it_is_called_again),
+		in_a_place(a_process_killed_anywhere_leaves_what_the_next_one_goes_on_with),
 		in_a_place(an_input_that_changed_since_is_read_anew),
 		in_a_place(too_little_memory_says_what_is_needed_and_more_goes_on),
 		in_a_place(more_partitions_than_nodes_leave_some_empty),
