@@ -93,12 +93,14 @@ typedef struct dg_partition_report {
  *
  * In an edge file the first two columns count; a .npy of shape (2,2) is taken as (E,2). Duplicate
  * edges and loops are kept. Progress tells the phases "read edges" (bytes), "cut", "sort" (edges),
- * "read data", "write" (rows) and "verify". Method metis is METIS in this process: meanwhile SIGTERM makes it give up, and
- * rand() is drawn from; calls take turns. Where there are nodes enough, no partition is left without one.
+ * "read data", "write" (rows) and "verify": what was written is read again and held against the
+ * input. METIS runs in a child process. Where there are nodes enough, no partition is left without
+ * one, but by an assignment file.
  *
  * Fails with NOTFOUND, INVALID (names file, line or id, what was found and wanted), EXISTS (the
- * output, without @force), BUSY (a server has it, with @force; another call makes it), RANGE (ids), MISMATCH (rows of a
- * feature), UNSUPPORTED (too large for METIS), FULL, DENIED, IO, CANCELLED, NOMEM.
+ * output, without @force), BUSY (a server has it, with @force; another call makes it), RANGE (ids),
+ * MISMATCH (rows of a feature), UNSUPPORTED (too large for METIS), FULL, DENIED, IO, CANCELLED,
+ * NOMEM, CORRUPT (it was not written as it should be).
  */
 DG_API dg_status dg_partition(const dg_partition_options *options, dg_partition_report *report,
 			      dg_error *err);
