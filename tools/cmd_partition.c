@@ -149,6 +149,8 @@ static int partition(const struct arguments *a, char **inputs, size_t n_inputs,
 	dg_error err;
 	dg_status st;
 
+	if (a->verbose) /* what the cut has come to */
+		dg_log_set(report_log, NULL, DG_LOG_INFO);
 	progress_catch_signals();
 	st = dg_partition(&options, &result, &err);
 	progress_end(&progress);

@@ -217,8 +217,15 @@ dg_status dgi_assign(const struct dgi_assign_request *request, uint16_t *const *
 					: dgi_fail_memory(err, "counting nodes of parts");
 	if (!st)
 		st = measure(request, &graph, owners, &tally, &result, err);
-	if (!st)
+	if (!st) {
 		*report = result;
+		dgi_log(DG_LOG_INFO,
+			"method %s: %" PRId64 " of %" PRId64
+			" edges cut, the largest part has %.3f of its even share of nodes, %.3f of "
+			"edges; %" PRIu32 " passes over the edges",
+			result.method, result.edges_cut, result.n_edges, result.node_balance,
+			result.edge_balance, result.n_passes);
+	}
 	free(tally.nodes);
 	free(tally.edges);
 	dgi_joined_clear(&graph);

@@ -15,6 +15,10 @@
 #include <unistd.h>
 
 #define TELL_MS 100 /* how often progress is told, and may cancel */
+/* Below so many ends of edges METIS bisects again and again, which it does better where parts are
+ * small, and takes the best of several cuts. */
+#define SMALL_ENDS (1 << 18)
+#define SMALL_CUTS 8
 #define NO_ANSWER 0 /* METIS answers with METIS_OK (1) or a negative number */
 
 /* The owners, and behind them METIS's answer: what the exit status says may be lost to others. */
@@ -43,15 +47,23 @@ static idx_t call_metis(const struct dgi_metis_job *job, idx_t *owners)
 {
 	idx_t options[METIS_NOPTIONS];
 	idx_t n = job->graph->n, n_constraints = job->n_constraints, n_parts = job->n_parts;
+	const bool small = job->graph->start[n] < SMALL_ENDS;
+	int (*cut)(idx_t *, idx_t *, idx_t *, idx_t *, idx_t *, idx_t *, idx_t *, idx_t *, real_t *,
+		   real_t *, idx_t *, idx_t *, idx_t *) = METIS_PartGraphKway;
 	idx_t objective;
 
 	METIS_SetDefaultOptions(options);
 	options[METIS_OPTION_OBJTYPE] = job->volume ? METIS_OBJTYPE_VOL : METIS_OBJTYPE_CUT;
+	if (small)
+		options[METIS_OPTION_NCUTS] = SMALL_CUTS;
 	options[METIS_OPTION_SEED] = (idx_t)((job->seed ^ job->seed >> 32) & INT32_MAX);
-	return METIS_PartGraphKway(&n, &n_constraints, job->graph->start, job->graph->ids,
-				   job->node_weights, NULL,
-				   job->volume ? NULL : job->graph->weights, &n_parts, NULL, NULL,
-				   options, &objective, owners);
+	if (small && !job->volume) {
+		options[METIS_OPTION_UFACTOR] = 30; /* as k-way: a slack of 3 % */
+		cut = METIS_PartGraphRecursive;
+	}
+	return cut(&n, &n_constraints, job->graph->start, job->graph->ids, job->node_weights, NULL,
+		   job->volume ? NULL : job->graph->weights, &n_parts, NULL, NULL, options,
+		   &objective, owners);
 }
 
 /*
