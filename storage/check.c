@@ -98,6 +98,21 @@ static dg_status check_sessions(struct dgi_checking *c, const struct dgi_key *ke
 	return dgi_sessions_decode(c->sessions, payload, n, err);
 }
 
+/* Their bytes are decoded when all of them are there. */
+static dg_status check_operations(struct dgi_checking *c, const struct dgi_key *key,
+				  const uint8_t *payload, size_t n, dg_error *err)
+{
+	uint32_t wanted = c->n_operations_pieces;
+
+	c->n_operations_pieces = key->piece + 1;
+	if (key->piece != wanted)
+		return dgi_fail(err, DG_CORRUPT, "want piece %" PRIu32 " before it", wanted);
+	if (n > DGI_OPERATIONS_BYTES_MAX - c->operations.n)
+		return dgi_fail(err, DG_CORRUPT, "more than there may be");
+	c->operations.max = DGI_OPERATIONS_BYTES_MAX;
+	return dgi_buffer_append(&c->operations, payload, n, err);
+}
+
 static dg_status check_array(struct dgi_checking *c, const struct dgi_key *key,
 			     const uint8_t *payload, size_t n, dg_error *err)
 {
@@ -149,6 +164,8 @@ static dg_status check_payload(struct dgi_checking *c, const struct dgi_key *key
 		return check_identity(n, err);
 	case DGI_KIND_SESSIONS:
 		return check_sessions(c, key, payload, n, err);
+	case DGI_KIND_OPERATIONS:
+		return check_operations(c, key, payload, n, err);
 	case DGI_KIND_ARRAY:
 		return check_array(c, key, payload, n, err);
 	default:
@@ -282,6 +299,19 @@ static const char *single_name(uint8_t kind)
 					   : "identity";
 }
 
+/* The table of operations, all of whose pieces are there. */
+static void check_table(struct dgi_checking *c)
+{
+	struct dgi_operations operations = { 0 };
+	dg_error what;
+	dg_status st =
+		dgi_operations_decode(&operations, c->operations.data, c->operations.n, &what);
+
+	if (st == DG_CORRUPT)
+		dgi_check_tell(c, st, &what, "table of operations");
+	dgi_operations_clear(&operations);
+}
+
 static void check_missing(struct dgi_checking *c)
 {
 	dg_error what;
@@ -292,6 +322,7 @@ static void check_missing(struct dgi_checking *c)
 	if (!c->blind && !(c->seen >> c->single & 1))
 		dgi_check_tell(c, DG_CORRUPT, &what, "%s", single_name(c->single));
 	if (!c->blind) {
+		check_table(c);
 		dgi_check_missing_data(c);
 	} else if (!c->has_superblock) {
 		(void)dgi_fail(&what, DG_CORRUPT,
@@ -499,6 +530,7 @@ static void clear(struct dgi_checking *c)
 	dgi_structure_clear(&c->structure);
 	dgi_catalogue_clear(&c->catalogue);
 	dgi_sessions_free(c->sessions);
+	dgi_buffer_clear(&c->operations);
 	free(c->chunks_found);
 	free(c->blocks);
 }
@@ -513,7 +545,8 @@ dg_status dgi_volume_check(const char *path, bool deep, const struct dgi_check_h
 			    .kinds = KIND(BOOK) | KIND(ARRAY) | KIND(SEGMENT),
 			    .single = DGI_KIND_BOOK },
 		[TENSORS] = { .file = DGI_TENSORS_FILE,
-			      .kinds = KIND(TENSOR) | KIND(CHUNK) | KIND(SESSIONS),
+			      .kinds = KIND(TENSOR) | KIND(CHUNK) | KIND(SESSIONS) |
+				       KIND(OPERATIONS),
 			      .single = DGI_KIND_SESSIONS },
 		[JOURNAL] = { .file = DGI_JOURNAL_FILE,
 			      .kinds = KIND(IDENTITY) | KIND(BLOCK),

@@ -7,8 +7,10 @@
 #ifndef DGI_CHECKING_H
 #define DGI_CHECKING_H
 
+#include "buffer.h"
 #include "catalogue.h"
 #include "journal.h"
+#include "operations.h"
 #include "sessions.h"
 #include "structure.h"
 #include "volume_check.h"
@@ -40,7 +42,8 @@ struct dgi_checking {
 	bool has_superblock;
 	struct dgi_superblock superblock; /* its own */
 	uint32_t seen;			  /* bits of the kinds of records found, sound or not */
-	uint32_t n_session_pieces;
+	uint32_t n_session_pieces, n_operations_pieces;
+	struct dgi_buffer operations; /* their table */
 	struct dgi_structure structure;
 	struct dgi_catalogue catalogue;
 	uint32_t last_tensor;	/* id of the newest in it, or dropped */

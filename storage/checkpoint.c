@@ -183,22 +183,23 @@ static dg_status write_slice(struct dgi_volume *v, struct slice *slice, dg_error
 	return st;
 }
 
-/* --- The session table --- */
+/* --- The tables of sessions and operations --- */
 
-static dg_status put_sessions(struct dgi_volume *v, const uint8_t *data, size_t n, uint64_t log,
-			      dg_error *err)
+/* Puts a table in pieces, at least @n_pieces, in the place of those there. */
+static dg_status put_table(struct dgi_volume *v, uint8_t kind, const uint8_t *data, size_t n,
+			   uint32_t n_least, uint64_t log, dg_error *err)
 {
 	const size_t piece_bytes = DGI_SESSIONS_PIECE_BYTES;
 	uint32_t n_pieces = (uint32_t)((n + piece_bytes - 1) / piece_bytes);
 	dg_status st = DG_OK;
 
-	if (n_pieces == 0)
-		n_pieces = 1; /* an empty one says which number it is of */
+	if (n_pieces < n_least)
+		n_pieces = n_least;
 	for (uint32_t i = 0; !st; i++) {
-		struct dgi_key key = { .kind = DGI_KIND_SESSIONS, .piece = i };
+		struct dgi_key key = { .kind = kind, .piece = i };
 		size_t at = i * piece_bytes;
 		size_t here = i < n_pieces && n - at < piece_bytes ? n - at : piece_bytes;
-		struct dgi_record record = { .kind = DGI_KIND_SESSIONS,
+		struct dgi_record record = { .kind = kind,
 					     .version = DGI_RECORD_VERSION,
 					     .payload_bytes = here,
 					     .log = log };
@@ -226,34 +227,60 @@ static dg_status put_sessions(struct dgi_volume *v, const uint8_t *data, size_t 
 	return st;
 }
 
-static dg_status write_sessions(struct dgi_volume *v, dg_error *err)
-{
-	uint8_t *data;
+/* The sessions' table and the operations', of the same moment. */
+struct tables {
+	uint8_t *sessions, *operations;
+	size_t n_sessions, n_operations;
 	uint64_t log;
-	size_t n;
+};
+
+static dg_status encode_tables(struct dgi_volume *v, struct tables *t, dg_error *err)
+{
 	dg_status st;
 
 	dgi_table_lock(&v->table);
-	log = atomic_load(&v->log_number);
-	st = dgi_sessions_encode(v->sessions, &data, &n, err);
-	dgi_table_unlock(&v->table);
-	if (st)
-		return st;
-	st = dgi_journal_wait(v->journal, log, JOURNAL_WAIT_MS, err);
-	(void)pthread_mutex_lock(&v->env_lock);
+	t->log = atomic_load(&v->log_number);
+	st = dgi_sessions_encode(v->sessions, &t->sessions, &t->n_sessions, err);
 	if (!st)
-		st = dgi_checkpoint_make_room(v, n + (UINT64_C(1) << 20), err);
+		st = dgi_operations_encode(&v->operations, &t->operations, &t->n_operations, err);
+	dgi_table_unlock(&v->table);
+	return st;
+}
+
+static dg_status put_tables(struct dgi_volume *v, const struct tables *t, dg_error *err)
+{
+	dg_status st = dgi_checkpoint_make_room(
+		v, t->n_sessions + t->n_operations + (UINT64_C(1) << 20), err);
+
 	if (!st)
 		st = dgi_env_begin(v->env, err);
-	if (!st) {
-		st = put_sessions(v, data, n, log, err);
-		if (st)
-			dgi_env_abort(v->env);
-		else
-			st = dgi_env_commit(v->env, err);
-	}
+	if (st)
+		return st;
+	/* Without a session one empty piece says which number it is of. */
+	st = put_table(v, DGI_KIND_SESSIONS, t->sessions, t->n_sessions, 1, t->log, err);
+	if (!st)
+		st = put_table(v, DGI_KIND_OPERATIONS, t->operations, t->n_operations, 0, t->log,
+			       err);
+	if (st)
+		dgi_env_abort(v->env);
+	else
+		st = dgi_env_commit(v->env, err);
+	return st;
+}
+
+static dg_status write_tables(struct dgi_volume *v, dg_error *err)
+{
+	struct tables tables = { 0 };
+	dg_status st = encode_tables(v, &tables, err);
+
+	if (!st)
+		st = dgi_journal_wait(v->journal, tables.log, JOURNAL_WAIT_MS, err);
+	(void)pthread_mutex_lock(&v->env_lock);
+	if (!st)
+		st = put_tables(v, &tables, err);
 	(void)pthread_mutex_unlock(&v->env_lock);
-	free(data);
+	free(tables.sessions);
+	free(tables.operations);
 	return st;
 }
 
@@ -344,7 +371,7 @@ static dg_status run_round(struct dgi_volume *v, dg_error *err)
 	}
 	free(slice);
 	if (!st)
-		st = write_sessions(v, err);
+		st = write_tables(v, err);
 	if (!st)
 		dgi_journal_trim(v->journal, begun_at);
 	return st;

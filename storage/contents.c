@@ -108,6 +108,27 @@ static dg_status read_sessions(struct reading *r, const struct dgi_key *key, con
 	return dgi_sessions_decode(t->sessions, payload, n, err);
 }
 
+static dg_status read_operations(struct reading *r, const struct dgi_key *key,
+				 const uint8_t *payload, size_t n, dg_error *err)
+{
+	struct dgi_tensors_contents *t = r->tensors;
+	uint8_t *bytes;
+
+	if (key->piece != t->n_operations_pieces || n == 0 ||
+	    n > DGI_OPERATIONS_BYTES_MAX - t->operations_bytes)
+		return dgi_fail(err, DG_CORRUPT,
+				"piece %" PRIu32 " of %zu bytes, want piece %" PRIu32, key->piece,
+				n, t->n_operations_pieces);
+	bytes = realloc(t->operations, t->operations_bytes + n);
+	if (!bytes)
+		return dgi_fail_memory(err, "table of operations");
+	memcpy(bytes + t->operations_bytes, payload, n);
+	t->operations = bytes;
+	t->operations_bytes += n;
+	t->n_operations_pieces++;
+	return DG_OK;
+}
+
 static dg_status read_block(struct reading *r, const struct dgi_key *key,
 			    const struct dgi_walk_record *found, dg_error *err)
 {
@@ -184,6 +205,8 @@ static dg_status read_small(struct reading *r, const struct dgi_key *key,
 		st = read_identity(r, payload, n, err);
 	else if (key->kind == DGI_KIND_SESSIONS)
 		st = read_sessions(r, key, payload, n, record.log, err);
+	else if (key->kind == DGI_KIND_OPERATIONS)
+		st = read_operations(r, key, payload, n, err);
 	else if (key->kind == DGI_KIND_ARRAY)
 		st = read_array(r, key, payload, n, err);
 	else
@@ -340,5 +363,6 @@ void dgi_tensors_contents_clear(struct dgi_tensors_contents *contents)
 {
 	dgi_catalogue_clear(&contents->catalogue);
 	dgi_sessions_free(contents->sessions);
+	free(contents->operations);
 	*contents = (struct dgi_tensors_contents){ 0 };
 }

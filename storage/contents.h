@@ -7,6 +7,7 @@
 
 #include "catalogue.h"
 #include "journal.h"
+#include "operations.h"
 #include "sessions.h"
 #include "structure.h"
 #include "volume.h"
@@ -30,6 +31,9 @@ struct dgi_tensors_contents {
 	struct dgi_catalogue catalogue;
 	struct dgi_sessions *sessions; /* as the last checkpoint left them; taken by the volume */
 	uint64_t sessions_log;	       /* … at this log number */
+	uint8_t *operations; /* their table, of the same number, in bytes (operations.h) */
+	size_t operations_bytes;
+	uint32_t n_operations_pieces;
 	uint64_t file_bytes;
 };
 

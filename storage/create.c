@@ -416,8 +416,10 @@ static dg_status drop_locked(struct dgi_volume *v, uint32_t tensor, dg_error *er
 	if (st)
 		return dgi_context(err, st, "drop tensor '%s'", specs[0].info.name);
 	dgi_table_lock(&v->table);
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		atomic_store_explicit(&c->lives[members[i]].gone, true, memory_order_release);
+		dgi_operations_drop(&v->operations, specs[i].info.id);
+	}
 	dgi_table_unlock(&v->table);
 	dgi_checkpoint_request_purge(v);
 	return DG_OK;

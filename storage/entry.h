@@ -8,6 +8,7 @@
 #ifndef DGI_ENTRY_H
 #define DGI_ENTRY_H
 
+#include "part.h"
 #include "step.h"
 
 #define DGI_ENTRY_HEADER_BYTES 80
@@ -43,6 +44,7 @@ struct dgi_entry {
 	int64_t count;
 	const uint8_t *parameters; /* STEP */
 	uint32_t parameters_bytes; /* … at most DGI_STEP_PARAMETERS_MAX */
+	struct dgi_part part;	   /* ROWS, FILL: of a large operation */
 };
 
 /* Bytes of the entry, a multiple of 8; 0 where it would pass DGI_ENTRY_BYTES_MAX. */

@@ -9,6 +9,7 @@
 #include "journal.h"
 #include "lock.h"
 #include "mark.h"
+#include "operations.h"
 #include "sessions.h"
 
 #include <pthread.h>
@@ -30,7 +31,8 @@ struct dgi_volume {
 	struct dgi_map journal_map; /* as it was at opening; for replay */
 	struct dgi_table table;
 	struct dgi_hot hot;
-	struct dgi_sessions *sessions; /* under the table's lock */
+	struct dgi_sessions *sessions;	  /* under the table's lock */
+	struct dgi_operations operations; /* the same */
 	uint64_t incarnation;
 	_Atomic uint64_t log_number; /* of the newest write applied */
 	_Atomic uint64_t durable;    /* of the newest on disk */

@@ -26,6 +26,7 @@ static size_t length_of(uint8_t kind)
 	case DGI_KIND_CHUNK:
 		return 21;
 	case DGI_KIND_SESSIONS:
+	case DGI_KIND_OPERATIONS:
 		return 5;
 	case DGI_KIND_BLOCK:
 		return 9;
@@ -52,7 +53,7 @@ size_t dgi_key_encode(const struct dgi_key *key, uint8_t out[DGI_KEY_BYTES_MAX])
 		dgi_put_be64(out + 5, key->chunk);
 		dgi_put_be64(out + 13, key->log);
 	}
-	if (key->kind == DGI_KIND_SESSIONS)
+	if (key->kind == DGI_KIND_SESSIONS || key->kind == DGI_KIND_OPERATIONS)
 		dgi_put_be32(out + 1, key->piece);
 	if (key->kind == DGI_KIND_BLOCK)
 		dgi_put_be64(out + 1, key->block);
@@ -88,7 +89,7 @@ dg_status dgi_key_decode(const void *data, size_t n, struct dgi_key *out, dg_err
 		key.chunk = dgi_get_be64(at + 5);
 		key.log = dgi_get_be64(at + 13);
 	}
-	if (key.kind == DGI_KIND_SESSIONS)
+	if (key.kind == DGI_KIND_SESSIONS || key.kind == DGI_KIND_OPERATIONS)
 		key.piece = dgi_get_be32(at + 1);
 	if (key.kind == DGI_KIND_BLOCK)
 		key.block = dgi_get_be64(at + 1);
@@ -126,6 +127,10 @@ void dgi_key_text(const struct dgi_key *key, char out[DGI_KEY_TEXT_BYTES])
 		break;
 	case DGI_KIND_SESSIONS:
 		(void)snprintf(out, room, "piece %" PRIu32 " of the session table", key->piece);
+		break;
+	case DGI_KIND_OPERATIONS:
+		(void)snprintf(out, room, "piece %" PRIu32 " of the table of operations",
+			       key->piece);
 		break;
 	case DGI_KIND_BLOCK:
 		(void)snprintf(out, room, "journal block %" PRIu64, key->block);

@@ -12,15 +12,16 @@
 
 /* The first byte of a key, and the kind field of the record. Never reused. */
 enum dgi_kind {
-	DGI_KIND_SUPERBLOCK = 1, /* what the file belongs to; first record of each file */
-	DGI_KIND_IDENTITY = 2,	 /* journal.mdb: incarnation */
-	DGI_KIND_BOOK = 3,	 /* graph.mdb: the partition book */
-	DGI_KIND_ARRAY = 4,	 /* graph.mdb: dtype and length of a structure array */
-	DGI_KIND_SEGMENT = 5,	 /* graph.mdb: a run of a structure array's elements */
-	DGI_KIND_TENSOR = 6,	 /* tensors.mdb: catalogue entry */
-	DGI_KIND_CHUNK = 7,	 /* tensors.mdb: an image of a run of a tensor's rows */
-	DGI_KIND_SESSIONS = 8,	 /* tensors.mdb: a piece of the session table */
-	DGI_KIND_BLOCK = 9,	 /* journal.mdb: a run of the journal's bytes */
+	DGI_KIND_SUPERBLOCK = 1,  /* what the file belongs to; first record of each file */
+	DGI_KIND_IDENTITY = 2,	  /* journal.mdb: incarnation */
+	DGI_KIND_BOOK = 3,	  /* graph.mdb: the partition book */
+	DGI_KIND_ARRAY = 4,	  /* graph.mdb: dtype and length of a structure array */
+	DGI_KIND_SEGMENT = 5,	  /* graph.mdb: a run of a structure array's elements */
+	DGI_KIND_TENSOR = 6,	  /* tensors.mdb: catalogue entry */
+	DGI_KIND_CHUNK = 7,	  /* tensors.mdb: an image of a run of a tensor's rows */
+	DGI_KIND_SESSIONS = 8,	  /* tensors.mdb: a piece of the session table */
+	DGI_KIND_BLOCK = 9,	  /* journal.mdb: a run of the journal's bytes */
+	DGI_KIND_OPERATIONS = 10, /* tensors.mdb: a piece of the table of large operations */
 };
 
 /* A reader skips records of kinds from here on that it does not know; others it refuses. */
@@ -39,7 +40,7 @@ struct dgi_key {
 	uint64_t chunk;	  /* CHUNK */
 	uint64_t log;	  /* CHUNK: log number of the image */
 	uint64_t block;	  /* BLOCK */
-	uint32_t piece;	  /* SESSIONS */
+	uint32_t piece;	  /* SESSIONS, OPERATIONS */
 };
 
 /* Returns the bytes written. */

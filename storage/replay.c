@@ -106,6 +106,9 @@ static dg_status replay_mark(struct dgi_volume *v, const struct dgi_entry *entry
 	/* The table of a checkpoint may be newer than the entry. */
 	if (!dgi_uuid_is_zero(&entry->session.id) && entry->log_number > v->tensors.sessions_log)
 		st = dgi_sessions_set(v->sessions, &entry->session, err);
+	if (!st && entry->part.total && entry->log_number > v->tensors.sessions_log &&
+	    !dgi_catalogue_is_dead(&v->tensors.catalogue, entry->tensor))
+		st = dgi_operations_note(&v->operations, entry, err);
 	if (st)
 		return dgi_context(err, st, "entry %" PRIu64, entry->log_number);
 	if (entry->log_number > v->log_number)

@@ -187,6 +187,40 @@ static dg_status fill_table(struct dgi_volume *v, dg_error *err)
 	return st;
 }
 
+static dg_status read_operations(struct dgi_volume *v, dg_error *err)
+{
+	dg_status st = dgi_operations_decode(&v->operations, v->tensors.operations,
+					     v->tensors.operations_bytes, err);
+
+	return st ? dgi_context(err, st, DGI_TENSORS_FILE) : DG_OK;
+}
+
+/* Operations on what was dropped are over; the others fit their tensors. */
+static dg_status check_operations(struct dgi_volume *v, dg_error *err)
+{
+	const struct dgi_catalogue *c = &v->tensors.catalogue;
+
+	for (size_t i = v->operations.n; i-- > 0;) {
+		const struct dgi_operation *o = &v->operations.list[i];
+		size_t index;
+
+		if (dgi_catalogue_is_dead(c, o->tensor)) {
+			dgi_operations_drop(&v->operations, o->tensor);
+			i = v->operations.n;
+			continue;
+		}
+		if (!dgi_catalogue_find(c, o->tensor, &index) ||
+		    o->row_bytes != c->infos[index].row_bytes ||
+		    (o->kind == DGI_ENTRY_FILL &&
+		     (uint64_t)o->part.first + o->part.total > (uint64_t)c->infos[index].n_rows))
+			return dgi_fail(err, DG_CORRUPT,
+					"an operation under way on tensor %" PRIu32
+					", which does not fit it",
+					o->tensor);
+	}
+	return DG_OK;
+}
+
 /* What the journal holds becomes hot. */
 static dg_status replay(struct dgi_volume *v, dg_error *err)
 {
@@ -401,7 +435,11 @@ static dg_status open_all(struct dgi_volume *v, dg_error *err)
 	v->tensors.sessions = NULL;
 	st = fill_table(v, err);
 	if (!st)
+		st = read_operations(v, err);
+	if (!st)
 		st = replay(v, err);
+	if (!st)
+		st = check_operations(v, err);
 	if (!st)
 		st = check_mark(v, err);
 	if (!st && v->options.writable)
@@ -457,6 +495,7 @@ void dgi_volume_close(struct dgi_volume *volume)
 	dgi_table_close(&volume->table);
 	dgi_hot_close(&volume->hot);
 	dgi_sessions_free(volume->sessions);
+	dgi_operations_clear(&volume->operations);
 	dgi_map_close(&volume->tensors_map);
 	dgi_map_close(&volume->journal_map);
 	dgi_map_close(&volume->graph_map);

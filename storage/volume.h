@@ -10,6 +10,7 @@
 #define DGI_VOLUME_H
 
 #include "ops.h"
+#include "part.h"
 #include "step.h"
 
 #include <distgraph/store.h>
@@ -45,6 +46,7 @@ struct dgi_volume_options {
 	uint64_t checkpoint_bytes;    /* journal bytes that begin one; 0: by measured replay rate */
 	const struct dgi_step_rule *rules; /* lent; for steps and their replay */
 	size_t n_rules;
+	uint64_t part_rows; /* of a large fill's part, at most; 0: by rule; for tests */
 	uint64_t map_bytes; /* of tensors.mdb at first; 0: by rule; for tests of growth */
 };
 
@@ -110,10 +112,11 @@ struct dgi_write {
 	const dg_id *rows;
 	size_t n; /* of a fill: 2 */
 	const void *data;
-	dg_uuid session; /* zero: none, and number is 0 */
-	uint64_t number; /* of the push in its session, from 1 on */
-	uint64_t floor;	 /* all below this number are answered or never come; 0: not known */
-	bool expire;	 /* no rows: pushes of the session are refused from now on; n is 0 */
+	dg_uuid session;      /* zero: none, and number is 0 */
+	uint64_t number;      /* of the push in its session, from 1 on */
+	uint64_t floor;	      /* all below this number are answered or never come; 0: not known */
+	struct dgi_part part; /* of a large operation (large.h), with its total of rows; else 0 */
+	bool expire;	      /* no rows: pushes of the session are refused from now on; n is 0 */
 
 	dg_status status;
 	dg_error error;
@@ -135,9 +138,18 @@ dg_status dgi_volume_apply(struct dgi_volume *volume, struct dgi_write *writes, 
 /* Forgets a session whose pushes are all answered and that sends no more. With the writer. */
 void dgi_volume_forget_session(struct dgi_volume *volume, const dg_uuid *session);
 
-/* dgi_volume_apply(), and returns when all that succeeded are durable as their tensors say. */
+/*
+ * dgi_volume_apply(), and returns when all that succeeded are durable as their tensors say. Writes of
+ * any size: a fill of many rows, and more rows than one entry may hold, are applied in parts (large.h).
+ * Such a write may fail with some of its parts applied; the text says so.
+ */
 dg_status dgi_volume_write(struct dgi_volume *volume, struct dgi_write *writes, size_t n,
 			   dg_error *err);
+/*
+ * Applies the next part of a large fill that an earlier process began. *more: call it again. With the
+ * writer. Fails as a write does.
+ */
+dg_status dgi_volume_resume(struct dgi_volume *volume, bool *more, dg_error *err);
 
 /* Every write up to this log number is on disk. Any thread. */
 uint64_t dgi_volume_durable(const struct dgi_volume *volume);

@@ -12,6 +12,7 @@
 #include "check.h"
 #include "deadline.h"
 #include "fail.h"
+#include "large.h"
 #include "uuid.h"
 
 #include <inttypes.h>
@@ -103,6 +104,9 @@ static dg_status check_push(struct push *p, dg_error *err)
 		.parameters = w->parameters,
 		.parameters_bytes = w->parameters_bytes,
 	};
+	/* Rows of nobody in particular: nobody would go on with them after a restart. */
+	if (!dgi_uuid_is_zero(&w->part.id))
+		p->entry.part = w->part;
 	if (w->parameters_bytes > (w->rule ? DGI_STEP_PARAMETERS_MAX : 0) || (w->rule && w->fill))
 		return dgi_fail(err, DG_INVALID,
 				"tensor '%s': a step with %" PRIu32
@@ -261,7 +265,8 @@ static dg_status look_at_session(struct push *p, dg_error *err)
 	dg_status st;
 
 	w->repeat = false;
-	if (dgi_uuid_is_zero(&w->session))
+	/* The last part of a large operation carries the mark: only all of them count as the push. */
+	if (dgi_uuid_is_zero(&w->session) || w->part.done < w->part.total)
 		return DG_OK;
 	if (w->expire)
 		return dgi_sessions_expire(p->volume->sessions, &w->session, &p->entry.session,
@@ -270,6 +275,12 @@ static dg_status look_at_session(struct push *p, dg_error *err)
 			       &p->entry.session, err);
 	w->repeat = !st && novelty == DGI_PUSH_REPEAT;
 	return st;
+}
+
+/* How far the rows of a tensor in memory got is of no interest after a restart. */
+static bool is_kept_part(const struct push *p)
+{
+	return p->entry.part.total && p->durability != DG_DURABLE_MEMORY;
 }
 
 /* With the table's lock held. FULL with *no_room: wait for a checkpoint and try again. */
@@ -283,6 +294,8 @@ static dg_status apply_locked(struct push *p, bool *no_room, dg_error *err)
 	*no_room = false;
 	if (!st && dgi_catalogue_is_gone(&v->tensors.catalogue, p->tensor))
 		st = dgi_fail(err, DG_NOTFOUND, "it has been dropped");
+	if (!st && !p->write->repeat && is_kept_part(p))
+		st = dgi_operations_look(&v->operations, &p->entry, &p->write->repeat, err);
 	if (st)
 		return st;
 	if (p->write->repeat) {
@@ -293,8 +306,10 @@ static dg_status apply_locked(struct push *p, bool *no_room, dg_error *err)
 	begun_us = dgi_now_us();
 	st = stage_all(p, err);
 	*no_room = st == DG_FULL;
-	if (st)
+	if (st) {
+		dgi_operations_unlook(&v->operations, &p->entry);
 		return st;
+	}
 	v->applied_us += dgi_now_us() - begun_us;
 	p->entry.log_number = log;
 	if (p->durability != DG_DURABLE_MEMORY)
@@ -302,6 +317,7 @@ static dg_status apply_locked(struct push *p, bool *no_room, dg_error *err)
 	if (st) {
 		*no_room = st == DG_FULL;
 		unstage_all(p);
+		dgi_operations_unlook(&v->operations, &p->entry);
 		return st;
 	}
 	begun_us = dgi_now_us();
@@ -309,10 +325,16 @@ static dg_status apply_locked(struct push *p, bool *no_room, dg_error *err)
 	show_staged(p, log);
 	v->applied_us += dgi_now_us() - begun_us;
 	v->applied_bytes += dgi_entry_bytes(&p->entry);
-	if (!dgi_uuid_is_zero(&p->write->session)) {
+	if (is_kept_part(p)) {
+		st = dgi_operations_note(&v->operations, &p->entry, NULL);
+		DGI_ASSERT(st == DG_OK); /* looked at above */
+	}
+	if (!dgi_uuid_is_zero(&p->entry.session.id)) {
 		/* Looked at above, which made room: cannot fail. */
 		st = dgi_sessions_set(v->sessions, &p->entry.session, NULL);
 		DGI_ASSERT(st == DG_OK);
+		if (p->write->expire)
+			dgi_operations_drop_session(&v->operations, &p->entry.session.id);
 	}
 	/* Numbers are of the journal: a push to memory alone has none of its own. */
 	if (p->durability == DG_DURABLE_MEMORY)
@@ -421,7 +443,52 @@ void dgi_volume_forget_session(struct dgi_volume *volume, const dg_uuid *session
 {
 	dgi_table_lock(&volume->table);
 	dgi_sessions_remove(volume->sessions, session);
+	dgi_operations_drop_session(&volume->operations, session);
 	dgi_table_unlock(&volume->table);
+}
+
+/* Applies the parts of a large write one after the other. The result is as dgi_volume_apply()'s. */
+static dg_status apply_large(struct dgi_volume *volume, struct dgi_write *whole, dg_error *err)
+{
+	struct dgi_large large;
+	struct dgi_write part;
+	dg_status st;
+
+	whole->error = (dg_error){ 0 };
+	whole->log_number = whole->wait_for = 0;
+	refuse(whole, dgi_large_begin(&large, volume, whole, &whole->error));
+	while (whole->status == DG_OK && dgi_large_next(&large, &part)) {
+		st = dgi_volume_apply(volume, &part, 1, err);
+		if (!dgi_large_note(&large, &part))
+			return st;
+	}
+	return DG_OK;
+}
+
+/* Applies writes of any size, in their order. */
+static dg_status apply_any(struct dgi_volume *volume, struct dgi_write *writes, size_t n,
+			   dg_error *err)
+{
+	dg_error error = { 0 };
+	dg_status st = DG_OK;
+	size_t end;
+
+	for (size_t i = 0; i < n && !st; i = end) {
+		end = i + 1;
+		if (dgi_write_is_large(volume, &writes[i])) {
+			st = apply_large(volume, &writes[i], &error);
+			continue;
+		}
+		while (end < n && !dgi_write_is_large(volume, &writes[end]))
+			end++;
+		st = dgi_volume_apply(volume, writes + i, end - i, &error);
+	}
+	if (!st)
+		return DG_OK;
+	refuse_all(writes, n, &error);
+	if (err)
+		*err = error;
+	return st;
 }
 
 dg_status dgi_volume_write(struct dgi_volume *volume, struct dgi_write *writes, size_t n,
@@ -429,7 +496,7 @@ dg_status dgi_volume_write(struct dgi_volume *volume, struct dgi_write *writes, 
 {
 	uint64_t log = 0;
 	dg_error error = { 0 };
-	dg_status st = dgi_volume_apply(volume, writes, n, err);
+	dg_status st = apply_any(volume, writes, n, err);
 
 	if (st)
 		return st;

@@ -261,11 +261,12 @@ class DataFile:
 
 # --- Records (sections 5 to 10, 13) ----------------------------------------------------------------
 
-SUPERBLOCK, IDENTITY, BOOK, ARRAY, SEGMENT, TENSOR, CHUNK, SESSIONS, BLOCK = range(1, 10)
+(SUPERBLOCK, IDENTITY, BOOK, ARRAY, SEGMENT, TENSOR, CHUNK, SESSIONS, BLOCK,
+ OPERATIONS) = range(1, 11)
 KEY_BYTES = {SUPERBLOCK: 1, IDENTITY: 1, BOOK: 1, ARRAY: 4, SEGMENT: 8, TENSOR: 5, CHUNK: 21,
-             SESSIONS: 5, BLOCK: 9}
+             SESSIONS: 5, BLOCK: 9, OPERATIONS: 5}
 HOME = {"graph.mdb": {SUPERBLOCK, BOOK, ARRAY, SEGMENT},
-        "tensors.mdb": {SUPERBLOCK, TENSOR, CHUNK, SESSIONS},
+        "tensors.mdb": {SUPERBLOCK, TENSOR, CHUNK, SESSIONS, OPERATIONS},
         "journal.mdb": {SUPERBLOCK, IDENTITY, BLOCK}}
 DTYPES = {1: ("bool", 1), 2: ("int8", 1), 3: ("int16", 2), 4: ("int32", 4), 5: ("int64", 8),
           6: ("uint8", 1), 7: ("float16", 2), 8: ("bfloat16", 2), 9: ("float32", 4),
@@ -472,6 +473,36 @@ def apply(op, dtype, row, operand):
 # --- The journal (section 11) ----------------------------------------------------------------------
 
 
+def read_part(data):
+    return {"operation": (data[:16], u64(data, 16)), "first": i64(data, 24), "total": u64(data, 32),
+            "done": u64(data, 40)}
+
+
+def check_part(e):
+    part, n = e["part"], len(changes(e))
+    need(any(part["operation"][0]) and part["first"] >= 0, "part: operation or first row")
+    need(n <= part["done"] <= part["total"], "part: rows done")
+    need(e["kind"] == 1 or e["first"] == part["first"] + part["done"] - n, "part: its first row")
+
+
+def read_operations(data):
+    """Section 13: the table of operations."""
+    at, operations = 0, {}
+    while at < len(data):
+        need(at + 64 <= len(data), "operations: cut short")
+        o = read_part(data[at:at + 48])
+        o |= {"tensor": u32(data, at + 48), "row_bytes": u32(data, at + 52),
+              "kind": u16(data, at + 56), "op": u16(data, at + 58)}
+        need(u32(data, at + 60) == 0 and o["kind"] in (1, 2) and 1 <= o["op"] <= 5, "operations: kind")
+        need(1 <= o["done"] < o["total"] and o["operation"] not in operations, "operations: done")
+        n = o["row_bytes"] if o["kind"] == 2 else 0
+        need(at + 64 + n <= len(data), "operations: cut short")
+        o["operand"] = data[at + 64:at + 64 + n]
+        operations[o.pop("operation")] = o
+        at += 64 + (n + 7 & ~7)
+    return operations
+
+
 def read_entries(stream):
     """Entries of a stream that begins with one and ends with one."""
     at, last = 0, None
@@ -481,13 +512,17 @@ def read_entries(stream):
              "tensor": u32(stream, at + 24), "row_bytes": u32(stream, at + 28),
              "session": stream[at + 40:at + 56], "mark": (u64(stream, at + 56), u64(stream, at + 64))}
         n = u64(stream, at + 32)
+        kind = e["kind"]
+        if kind in (4, 5):
+            e["kind"] -= 3
         numbers = 16 if e["kind"] == 2 else 8 * n
         parameters = u32(stream, at + 72)
         body = numbers + n * e["row_bytes"] + parameters
         length = 80 + body + 7 & ~7
         need(stream[at:at + 4] == b"DGJ1", "entry: magic")
         need(e["kind"] in (1, 2), "entry: a step, of which there are no rules yet, or unknown")
-        need(1 <= e["op"] <= 5 and parameters == 0, "entry: operation or parameters")
+        need(1 <= e["op"] <= 5 and parameters == (48 if kind > 3 else 0),
+             "entry: operation or parameters")
         need(e["kind"] == 1 or n == 1, "entry: operands of a fill")
         need(body <= 64 * MIB and u64(stream, at + 8) == length, "entry: length")
         need(at + length <= len(stream), "journal: its last entry is cut short")
@@ -501,6 +536,9 @@ def read_entries(stream):
             e["rows"] = [i64(stream, numbers_at + 8 * i) for i in range(n)]
             e["operands"] = [stream[operands_at + i * e["row_bytes"]:][:e["row_bytes"]]
                              for i in range(n)]
+        if kind > 3:
+            e["part"] = read_part(stream[operands_at + n * e["row_bytes"]:][:48])
+            check_part(e)
         yield e
         at, last = at + length, e["log"]
 
@@ -540,6 +578,7 @@ class Store:
         self.uuid = None
         self.tensors, self.arrays, self.marks = {}, {}, {}
         self.dropped = []
+        self.operations_bytes, self.n_operations_pieces = b"", 0
         self.marks_log, self.n_pieces = 0, 0
         self.log = self.newest_entry = 0
         self.stream, self.blocks = b"", []
@@ -580,7 +619,7 @@ class Store:
     def add(self, r):
         {IDENTITY: self.add_identity, BOOK: self.add_book, ARRAY: self.add_array,
          SEGMENT: self.add_segment, TENSOR: self.add_tensor, CHUNK: self.add_chunk,
-         SESSIONS: self.add_sessions, BLOCK: self.add_block}[r.kind](r)
+         SESSIONS: self.add_sessions, BLOCK: self.add_block, OPERATIONS: self.add_operations}[r.kind](r)
         if r.kind in HOME["tensors.mdb"]:
             self.log = max(self.log, r.log)
 
@@ -659,6 +698,12 @@ class Store:
         self.marks_log = r.log
         self.n_pieces += 1
 
+    def add_operations(self, r):
+        need(key_field(r.key, 1, 4) == self.n_operations_pieces and r.n, "pieces of the operations")
+        need(r.log == self.marks_log, "log number of the operations")
+        self.operations_bytes += r.payload
+        self.n_operations_pieces += 1
+
     def add_block(self, r):
         number = key_field(r.key, 1, 8)
         need(not self.blocks or number == self.blocks[-1] + 1, "numbers of blocks")
@@ -685,6 +730,7 @@ class Store:
 
     def replay(self):
         """Section 14."""
+        self.operations = read_operations(self.operations_bytes)
         self.entries = []  # those that are not in the images and the session table entirely
         for e in read_entries(self.stream):
             need(e["log"] <= max(self.marks_log, self.newest_entry) + 1, "tensors.mdb is too old")
@@ -703,6 +749,7 @@ class Store:
                     t["rows"][row] = apply(e["op"], t["dtype"], t["rows"][row], operand)
                     e["changed"] += 1
             self.note_mark(e)
+            self.note_part(e, t)
             if e["changed"] or self.marks_log < e["log"]:
                 self.entries.append(e)
             self.newest = max(self.newest, e["log"])
@@ -710,6 +757,23 @@ class Store:
     def note_mark(self, e):
         if any(e["session"]) and self.marks_log < e["log"]:
             self.marks[e["session"]] = e["mark"]
+
+    def note_part(self, e, t):
+        if "part" not in e or self.marks_log >= e["log"]:
+            return
+        o = dict(e["part"])
+        operation = o.pop("operation")
+        self.operations.pop(operation, None)
+        if o["done"] < o["total"]:
+            self.operations[operation] = o | {
+                "tensor": t["id"], "row_bytes": t["row_bytes"], "kind": e["kind"], "op": e["op"],
+                "operand": e["operands"][0] if e["kind"] == 2 else b""}
+
+    def dump_operations(self):
+        living = {i: o for i, o in self.operations.items() if o["tensor"] not in self.dropped}
+        need(all(o["tensor"] in self.tensors for o in living.values()), "operations: no such tensor")
+        return [{"id": str(uuid.UUID(bytes=i)), "number": number, **o, "operand": o["operand"].hex()}
+                for (i, number), o in sorted(living.items())]
 
     def read_mark(self):
         """Section 15."""
@@ -746,7 +810,8 @@ class Store:
             "journal": [{"log": e["log"], "kind": ("", "rows", "fill")[e["kind"]], "op": e["op"],
                          "tensor": e["tensor"], "changes": len(changes(e)), "missing": e["changed"]}
                         for e in self.entries],
-        } | ({"dropped": self.dropped} if self.dropped else {})
+        } | ({"operations": self.dump_operations()} if self.operations else {}
+             ) | ({"dropped": self.dropped} if self.dropped else {})
 
     @staticmethod
     def elements(array):

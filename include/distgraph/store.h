@@ -49,7 +49,8 @@ typedef struct dg_store_info {
 } dg_store_info;
 
 /*
- * Opens the store in directory @path.
+ * Opens the store in directory @path. To write: a fill that the last process left unfinished is
+ * finished first.
  *
  * Fails with INVALID (options), NOTFOUND (no store there), BUSY (a process has it; the text names it), CORRUPT,
  * VERSION (newer format or unknown feature bits), MISMATCH (files of different stores), DENIED
@@ -94,7 +95,11 @@ DG_API dg_status dg_store_assign(dg_store *store, const dg_tensor_info *tensor, 
 DG_API dg_status dg_store_write(dg_store *store, const dg_tensor_info *tensor,
 				dg_operation operation, const dg_id *rows, size_t n,
 				const void *data, dg_error *err);
-/* The same to rows [first, first + n), each with the one row at @row. */
+/*
+ * The same to rows [first, first + n), each with the one row at @row. Many rows are changed in parts: one
+ * that fails may have changed some, which its text says, and a process that dies in it leaves the
+ * rest to the next one that opens the store to write.
+ */
 DG_API dg_status dg_store_fill(dg_store *store, const dg_tensor_info *tensor,
 			       dg_operation operation, int64_t first, int64_t n, const void *row,
 			       dg_error *err);

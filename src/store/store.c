@@ -3,6 +3,7 @@
 
 #include "book.h"
 #include "fail.h"
+#include "log.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -78,6 +79,21 @@ static dg_status open_book(dg_store *store, const char *path, dg_error *err)
 	return st ? dgi_context(err, st, "store '%s'", path) : DG_OK;
 }
 
+/* Large fills that the last process began. */
+static dg_status finish_fills(dg_store *store, const char *path, dg_error *err)
+{
+	bool more = true;
+	dg_status st = DG_OK;
+
+	while (!st && more)
+		st = dgi_volume_resume(store->volume, &more, err);
+	if (st == DG_IO)
+		return dgi_context(err, st, "store '%s': a fill that was under way", path);
+	if (st) /* want of room: later then */
+		dgi_log(DG_LOG_WARNING, "store '%s': a fill under way is put off", path);
+	return DG_OK;
+}
+
 dg_status dg_store_open(const char *path, const dg_store_options *options, dg_store **out,
 			dg_error *err)
 {
@@ -97,6 +113,8 @@ dg_status dg_store_open(const char *path, const dg_store_options *options, dg_st
 	st = dgi_volume_open(path, &volume_options, &store->volume, err);
 	if (!st)
 		st = open_book(store, path, err);
+	if (!st && volume_options.writable)
+		st = finish_fills(store, path, err);
 	if (st) {
 		dg_store_close(store);
 		return st;

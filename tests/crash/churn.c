@@ -11,7 +11,9 @@
 
 #define OWNER "group"
 #define UUID_STREAM (UINT64_C(1) << 40)
+#define SESSION (UINT64_C(1) << 20) /* among UUIDs */
 #define ROWS_MAX 2048
+#define FILLED 1000000 /* is added: twice would be seen */
 
 enum what { CREATE = 0, FILL, DROP, EVENTS_A_TENSOR };
 
@@ -34,20 +36,28 @@ static bool is_temporary(uint64_t tensor)
 /* What each row holds: at first, and once it is filled. */
 static int64_t value_of(uint64_t tensor, bool filled)
 {
-	return filled ? -(int64_t)tensor - 1 : (int64_t)tensor + 1;
+	return (int64_t)tensor + 1 + (filled ? FILLED : 0);
+}
+
+static dg_uuid uuid_of(const struct plan *plan, uint64_t what)
+{
+	struct dgi_rng rng = dgi_rng_of(plan->seed, UUID_STREAM + what);
+	uint64_t halves[2] = { dgi_rng_next(&rng) | 1, dgi_rng_next(&rng) };
+	dg_uuid uuid;
+
+	memcpy(uuid.bytes, halves, sizeof halves);
+	return uuid;
 }
 
 static dg_tensor_spec spec_of(const struct plan *plan, uint64_t tensor)
 {
-	struct dgi_rng rng = dgi_rng_of(plan->seed, UUID_STREAM + tensor);
-	uint64_t halves[2] = { dgi_rng_next(&rng) | 1, dgi_rng_next(&rng) };
 	const int64_t value = value_of(tensor, false);
 	dg_tensor_spec spec = { .info = { .id = id_of(tensor),
 					  .dtype = DG_INT64,
 					  .n_rows = rows_of(tensor),
 					  .chunk_pages = tensor % 3 ? 1 : 4 } };
 
-	memcpy(spec.uuid.bytes, halves, sizeof halves);
+	spec.uuid = uuid_of(plan, tensor);
 	memcpy(spec.value, &value, sizeof value);
 	if (is_temporary(tensor)) {
 		spec.lifetime = DG_TEMPORARY;
@@ -58,13 +68,20 @@ static dg_tensor_spec spec_of(const struct plan *plan, uint64_t tensor)
 	return spec;
 }
 
-static dg_status fill(struct dgi_volume *volume, uint64_t tensor, bool *applied, dg_error *err)
+/* In parts, where the volume has few rows in one; what an earlier try did counts. */
+static dg_status fill(const struct plan *plan, struct dgi_volume *volume, uint64_t tensor,
+		      bool *applied, dg_error *err)
 {
 	const dg_id run[2] = { 0, rows_of(tensor) / 2 };
-	const int64_t value = value_of(tensor, true);
-	struct dgi_write write = {
-		.tensor = id_of(tensor), .fill = true, .rows = run, .n = 2, .data = &value
-	};
+	const int64_t value = FILLED;
+	struct dgi_write write = { .tensor = id_of(tensor),
+				   .op = DG_OP_ADD,
+				   .fill = true,
+				   .rows = run,
+				   .n = 2,
+				   .data = &value,
+				   .session = uuid_of(plan, SESSION),
+				   .number = tensor + 1 };
 	dg_status st = dgi_volume_write(volume, &write, 1, err);
 
 	*applied = write.log_number != 0;
@@ -90,6 +107,11 @@ bool churn_is_nothing(uint64_t event)
 	return event == DROP;
 }
 
+bool churn_may_be_in_part(uint64_t event)
+{
+	return event % EVENTS_A_TENSOR == FILL;
+}
+
 dg_status churn_do(const struct plan *plan, struct dgi_volume *volume, uint64_t event,
 		   bool *applied, dg_error *err)
 {
@@ -103,7 +125,7 @@ dg_status churn_do(const struct plan *plan, struct dgi_volume *volume, uint64_t 
 		spec = spec_of(plan, tensor);
 		return dgi_volume_create(volume, &spec, 1, &existed, err);
 	case FILL:
-		return fill(volume, tensor, applied, err);
+		return fill(plan, volume, tensor, applied, err);
 	default:
 		return churn_is_nothing(event) ? DG_OK : drop(volume, tensor - 1, err);
 	}
@@ -126,19 +148,23 @@ static dg_status read_rows(struct dgi_volume *volume, const dg_tensor_info *info
 	return dgi_volume_gather(volume, info->id, rows, (size_t)info->n_rows, out, err);
 }
 
-static bool holds(const int64_t *rows, uint64_t tensor, bool filled)
+/* @partly: the first rows may be filled, as many as there have been parts. */
+static bool holds(const int64_t *rows, uint64_t tensor, bool filled, bool partly)
 {
 	const int64_t n = rows_of(tensor);
+	int64_t n_filled = filled ? n / 2 : 0;
 
+	while (partly && n_filled < n / 2 && rows[n_filled] == value_of(tensor, true))
+		n_filled++;
 	for (int64_t i = 0; i < n; i++)
-		if (rows[i] != value_of(tensor, filled && i < n / 2))
+		if (rows[i] != value_of(tensor, i < n_filled))
 			return false;
 	return true;
 }
 
 /* Is @info what it is after so many events? */
 static enum churn_verdict compare_tensor(struct dgi_volume *volume, const dg_tensor_info *info,
-					 uint64_t events, dg_error *err)
+					 uint64_t events, bool under_way, dg_error *err)
 {
 	static int64_t rows[ROWS_MAX];
 	const uint64_t tensor = info->id - CHURN_FIRST_ID;
@@ -148,7 +174,9 @@ static enum churn_verdict compare_tensor(struct dgi_volume *volume, const dg_ten
 		return CHURN_WRONG;
 	if (read_rows(volume, info, rows, err))
 		return CHURN_UNREADABLE;
-	return holds(rows, tensor, filled) ? CHURN_SOUND : CHURN_WRONG;
+	return holds(rows, tensor, filled, under_way && events == tensor * EVENTS_A_TENSOR + FILL)
+		       ? CHURN_SOUND
+		       : CHURN_WRONG;
 }
 
 /* How many there are after so many events. */
@@ -164,7 +192,7 @@ static size_t count_there(uint64_t events)
 }
 
 static enum churn_verdict compare_list(struct dgi_volume *volume, const dg_tensor_info *list,
-				       size_t n, uint64_t events, dg_error *err)
+				       size_t n, uint64_t events, bool under_way, dg_error *err)
 {
 	size_t n_churn = 0;
 
@@ -173,7 +201,7 @@ static enum churn_verdict compare_list(struct dgi_volume *volume, const dg_tenso
 
 		if (list[i].id < CHURN_FIRST_ID)
 			continue;
-		verdict = compare_tensor(volume, &list[i], events, err);
+		verdict = compare_tensor(volume, &list[i], events, under_way, err);
 		if (verdict)
 			return verdict;
 		n_churn++;
@@ -200,7 +228,7 @@ enum churn_verdict churn_compare(struct dgi_volume *volume, uint64_t done, uint6
 	if (dgi_volume_list(volume, &list, &n, err))
 		return CHURN_UNREADABLE;
 	for (uint64_t events = done; events <= begun && verdict == CHURN_WRONG; events++) {
-		verdict = compare_list(volume, list, n, events, err);
+		verdict = compare_list(volume, list, n, events, events < begun, err);
 		*found = events;
 	}
 	if (verdict == CHURN_WRONG)

@@ -20,6 +20,9 @@ dg_status churn_do(const struct plan *plan, struct dgi_volume *volume, uint64_t 
 /* The one that does nothing. */
 bool churn_is_nothing(uint64_t event);
 
+/* Once begun, some of it may be there, and the rest any time. */
+bool churn_may_be_in_part(uint64_t event);
+
 /*
  * Does the store hold what so many events make, from @done to @begun? Sets *@found to the first that
  * fits, else says on stderr what is wrong. Fails, with @err, where it cannot be read.

@@ -203,6 +203,9 @@ static struct dgi_volume_options draw_options(const struct workload *w)
 	uint64_t random = dgi_rng_at(&rng, atomic_fetch_add(&w->oracle->openings, 1));
 	struct dgi_volume_options options = { .writable = true };
 
+	/* More than any fill of the plan, which is whole; less than those of churn.h. */
+	if (random & 16)
+		options.part_rows = PLAN_ROWS_MAX + random / 65536 % 128;
 	if (random & 1)
 		options.map_bytes = UINT64_C(1) << (16 + random / 256 % 6);
 	if (random & 2)
@@ -215,6 +218,21 @@ static struct dgi_volume_options draw_options(const struct workload *w)
 		options.slice_bytes = UINT64_C(1) << (12 + random / 1024 % 4);
 	}
 	return options;
+}
+
+/* Goes on with what an earlier process began; for want of room another time. */
+static dg_status finish_fills(struct workload *w, dg_error *err)
+{
+	bool more = true;
+	dg_status st = DG_OK;
+
+	while (!st && more)
+		st = dgi_volume_resume(w->volume, &more, err);
+	if (st != DG_IO)
+		return DG_OK;
+	dgi_volume_close(w->volume);
+	w->volume = NULL;
+	return st;
 }
 
 enum workload_end workload_open(struct workload *w, bool writable, dg_error *err)
@@ -231,6 +249,8 @@ enum workload_end workload_open(struct workload *w, bool writable, dg_error *err
 		w->volume = NULL;
 		return WORKLOAD_FAILED;
 	}
+	if (writable && finish_fills(w, err))
+		return WORKLOAD_FAILED;
 	atomic_store(&w->oracle->phase, ORACLE_BETWEEN);
 	return WORKLOAD_DONE;
 }
@@ -515,7 +535,7 @@ static enum workload_end churn(struct workload *w, dg_error *err)
 		w->failed = true;
 		return WORKLOAD_FAILED;
 	}
-	if (!applied)
+	if (!applied && !churn_may_be_in_part(event))
 		note_churn(w, event, event);
 	return WORKLOAD_REFUSED;
 }
@@ -559,6 +579,8 @@ static enum workload_end compare_churn(struct workload *w, dg_error *err)
 	default:
 		return WORKLOAD_FAILED;
 	}
+	if (atomic_load(&w->oracle->churn_begun) > found && churn_may_be_in_part(found))
+		return WORKLOAD_DONE;
 	atomic_store(&w->oracle->churn_done, found);
 	atomic_store(&w->oracle->churn_begun, found);
 	return WORKLOAD_DONE;

@@ -5,12 +5,13 @@
  *
  * `journaled` is what a server leaves that was killed twice, the first time between two transactions of
  * a checkpoint: images of different log numbers, and a journal with every operation on every dtype.
- * `grown` has tensors that were created and dropped later. `closed` was closed cleanly after a push whose entry spanned blocks.
+ * `under_way` has large fills of which some parts are applied. `grown` has tensors that were created and dropped later. `closed` was closed cleanly after a push whose entry spanned blocks.
  */
 #include "book.h"
 #include "bytes.h"
 #include "chunk.h"
 #include "env.h"
+#include "large.h"
 #include "make.h"
 #include "ops.h"
 #include "record.h"
@@ -647,6 +648,71 @@ static void make_grown(const char *path)
 	run_killed(live_and_drop, path);
 }
 
+/* --- A store with large operations under way --- */
+
+/* The next parts of a write. */
+static void apply_parts(struct dgi_volume *volume, struct dgi_write *whole, int n)
+{
+	struct dgi_large large;
+	struct dgi_write part;
+	dg_error err = { 0 };
+
+	must(dgi_large_begin(&large, volume, whole, &err), &err);
+	for (int i = 0; i < n && dgi_large_next(&large, &part); i++) {
+		must(dgi_volume_apply(volume, &part, 1, &err), &err);
+		if (!dgi_large_note(&large, &part))
+			must(part.status, &part.error);
+	}
+}
+
+static struct dgi_volume *open_in_parts(const char *path)
+{
+	const struct dgi_volume_options options = { .writable = true,
+						    .checkpoint_bytes = UINT64_C(1) << 40,
+						    .part_rows = 4 };
+	struct dgi_volume *volume;
+	dg_error err = { 0 };
+
+	must(dgi_volume_open(path, &options, &volume, &err), &err);
+	return volume;
+}
+
+/* Killed with one fill in the table, one in the journal, one in both. */
+static void live_with_fills(const char *path)
+{
+	static const float values[3] = { 1, 2, 3 };
+	static const uint8_t flag = 1;
+	static const dg_id rows[] = { 2, 16 };
+	struct dgi_volume *volume = open_in_parts(path);
+	struct dgi_write fills[3];
+	dg_error err = { 0 };
+
+	for (uint8_t i = 0; i < 3; i++) {
+		fills[i] = (struct dgi_write){ .tensor = i == 1 ? FLAG : FEAT,
+					       .op = DG_OP_ADD,
+					       .fill = true,
+					       .rows = rows,
+					       .n = 2,
+					       .data = i == 1 ? (const void *)&flag : values,
+					       .number = 1 };
+		memset(fills[i].session.bytes, 0x70 + i, sizeof fills[i].session.bytes);
+	}
+	apply_parts(volume, &fills[0], 1);
+	apply_parts(volume, &fills[1], 2);
+	must(dgi_volume_checkpoint(volume, CHECKPOINT_MS, &err), &err);
+	apply_parts(volume, &fills[1], 1);
+	apply_parts(volume, &fills[2], 2);
+	add(FEAT, DG_OP_ADD, false, many, 3, 6, 1, 600);
+	push_all(volume, 0);
+	_exit(0);
+}
+
+static void make_under_way(const char *path)
+{
+	make_store(path, 0, FLAG);
+	run_killed(live_with_fills, path);
+}
+
 int main(int argc, char **argv)
 {
 	char path[4096];
@@ -661,5 +727,7 @@ int main(int argc, char **argv)
 	make_closed(path);
 	(void)snprintf(path, sizeof path, "%s/grown", argv[1]);
 	make_grown(path);
+	(void)snprintf(path, sizeof path, "%s/under_way", argv[1]);
+	make_under_way(path);
 	return 0;
 }

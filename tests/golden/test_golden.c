@@ -267,6 +267,12 @@ static void a_store_with_a_halo_is_read(void **state)
 	close_golden(&golden);
 }
 
+static void a_store_with_fills_under_way_is_read_and_taken_over(void **state)
+{
+	(void)state;
+	check_golden("under_way");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -274,6 +280,7 @@ int main(void)
 		cmocka_unit_test(a_store_that_was_closed_is_read_and_taken_over),
 		cmocka_unit_test(a_store_with_a_halo_is_read),
 		cmocka_unit_test(a_store_whose_tensors_came_and_went_is_read_and_taken_over),
+		cmocka_unit_test(a_store_with_fills_under_way_is_read_and_taken_over),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,7 @@
 #include "entry.h"
 #include "files.h"
 #include "mark.h"
+#include "operations.h"
 #include "ops.h"
 #include "sessions.h"
 #include "superblock.h"
@@ -136,6 +137,60 @@ static dg_tensor_info example_tensor(void)
 	assert_int_equal(used, record.payload_bytes);
 	assert_int_equal(info.id, key.tensor);
 	return info;
+}
+
+static void the_part_of_an_operation_is_as_described(void **state)
+{
+	struct example example = find("part-entry");
+	const float operand[2] = { 1, 0 };
+	struct dgi_entry entry;
+	dg_error err = { 0 };
+	uint8_t again[512];
+	size_t used;
+
+	(void)state;
+	assert_ok(dgi_entry_decode(example.data, example.n, &entry, &used, &err), &err);
+	assert_int_equal(used, example.n);
+	assert_int_equal(entry.kind, DGI_ENTRY_FILL);
+	assert_int_equal(entry.op, DG_OP_ADD);
+	assert_int_equal(entry.log_number, 8);
+	assert_int_equal(entry.first, 2);
+	assert_int_equal(entry.count, 1);
+	assert_memory_equal(entry.operands, operand, sizeof operand);
+	assert_int_equal(entry.part.number, 5);
+	assert_int_equal(entry.part.total, 3);
+	assert_int_equal(entry.part.done, 3);
+	dgi_entry_encode(&entry, again);
+	assert_memory_equal(again, example.data, example.n);
+}
+
+static void the_table_of_operations_is_as_described(void **state)
+{
+	struct dgi_operations operations = { 0 };
+	const struct dgi_operation *operation;
+	struct dgi_record record;
+	struct example value;
+	struct dgi_key key;
+	dg_error err = { 0 };
+	uint8_t *again;
+	size_t n;
+
+	(void)state;
+	record = decode("operations", &key, &value);
+	assert_int_equal(record.log, 7);
+	assert_ok(dgi_operations_decode(&operations, value.data + 48, record.payload_bytes, &err),
+		  &err);
+	assert_int_equal(operations.n, 1);
+	operation = &operations.list[0];
+	assert_int_equal(operation->tensor, 3);
+	assert_int_equal(operation->kind, DGI_ENTRY_FILL);
+	assert_int_equal(operation->part.done, 2);
+	assert_int_equal(operation->part.total, 3);
+	assert_ok(dgi_operations_encode(&operations, &again, &n, &err), &err);
+	assert_int_equal(n, record.payload_bytes);
+	assert_memory_equal(again, value.data + 48, n);
+	free(again);
+	dgi_operations_clear(&operations);
 }
 
 static void the_created_tensor_is_as_described(void **state)
@@ -351,6 +406,8 @@ int main(void)
 		cmocka_unit_test(the_superblock_is_as_described),
 		cmocka_unit_test(the_tensor_is_as_described),
 		cmocka_unit_test(the_created_tensor_is_as_described),
+		cmocka_unit_test(the_part_of_an_operation_is_as_described),
+		cmocka_unit_test(the_table_of_operations_is_as_described),
 		cmocka_unit_test(the_chunk_is_as_described),
 		cmocka_unit_test(the_block_and_its_entries_are_as_described),
 		cmocka_unit_test(blocks_have_the_sizes_described),
