@@ -35,6 +35,7 @@ struct bench {
 	size_t small; /* … of the request that the batch is compared with */
 	dg_id *ids;
 	uint8_t *out; /* of IN_FLIGHT requests */
+	dg_request *requests[IN_FLIGHT];
 };
 
 static size_t batches_of(size_t batch)
@@ -62,9 +63,17 @@ static double pull(void *context, uint64_t round)
 
 	draw(b, round, 0);
 	begun = bench_wall_seconds();
-	for (size_t i = 0; i < n; i++)
-		if (dg_client_pull(b->client, &b->feature, b->ids + i * b->batch, b->batch,
-				   out_of(b, i), &err))
+	for (size_t i = 0; i < n; i++) {
+		dg_request **request = &b->requests[i % IN_FLIGHT];
+
+		if (i >= IN_FLIGHT && dg_request_wait(*request, &err))
+			bench_fail("%s", err.text);
+		if (dg_client_begin_pull(b->client, &b->feature, b->ids + i * b->batch, b->batch,
+					 out_of(b, i), request, &err))
+			bench_fail("%s", err.text);
+	}
+	for (size_t i = n < IN_FLIGHT ? 0 : n - IN_FLIGHT; i < n; i++)
+		if (dg_request_wait(b->requests[i % IN_FLIGHT], &err))
 			bench_fail("%s", err.text);
 	return bench_wall_seconds() - begun;
 }
