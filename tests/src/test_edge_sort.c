@@ -3,6 +3,7 @@
 #include "tmpdir.h"
 
 #include "edge_sort.h"
+#include "partition_making.h"
 #include "rows.h"
 #include "bucket_file.h"
 #include "work.h"
@@ -306,6 +307,33 @@ static void records_keep_their_order_in_their_bucket(void **state)
 	free(path);
 }
 
+/* Row pointers of a part far behind 2^31 edges, which alone has few. */
+static void large_numbers_are_stored_small_where_they_fit(void **state)
+{
+	const int64_t base = (int64_t)5 << 31;
+	struct dgi_ids wide;
+	struct dgi_slice slice = { .column = &wide, .first = 1, .base = base, .dtype = DG_INT32 };
+	int32_t narrow[2];
+	int64_t same[2];
+	dg_error err = { 0 };
+
+	(void)state;
+	assert_int_equal(dgi_ids_bytes_for(INT32_MAX), 4);
+	assert_int_equal(dgi_ids_bytes_for((int64_t)INT32_MAX + 1), 8);
+	assert_ok(dgi_ids_new(3, 8, &wide, &err), &err);
+	dgi_ids_set(&wide, 0, 0);
+	dgi_ids_set(&wide, 1, base);
+	dgi_ids_set(&wide, 2, base + 9);
+	assert_ok(dgi_slice_fill(&slice, 0, 2, narrow, &err), &err);
+	assert_int_equal(narrow[0], 0);
+	assert_int_equal(narrow[1], 9);
+	slice.base = 0;
+	slice.dtype = DG_INT64;
+	assert_ok(dgi_slice_fill(&slice, 0, 2, same, &err), &err);
+	assert_int_equal(same[1], base + 9);
+	dgi_ids_clear(&wide);
+}
+
 /* --- Work directories --- */
 
 static void work_goes_on_with_the_same_arguments_alone(void **state)
@@ -363,6 +391,7 @@ int main(void)
 		TEST(rows_are_put_into_order_in_any_memory),
 		TEST(rows_that_changed_since_are_refused),
 		TEST(records_keep_their_order_in_their_bucket),
+		cmocka_unit_test(large_numbers_are_stored_small_where_they_fit),
 		TEST(work_goes_on_with_the_same_arguments_alone),
 		TEST(a_directory_of_somebody_else_is_not_used),
 	};

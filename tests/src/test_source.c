@@ -149,6 +149,33 @@ static void pairs_may_begin_anywhere_in_their_file(void **state)
 	}
 }
 
+/* In a file of holes, which takes no room. */
+static void edges_beyond_2_to_the_31_are_read_at_their_place(void **state)
+{
+	static const uint32_t last[] = { 7, 8, 999, 0xffffffff };
+	const int64_t n = ((int64_t)1 << 31) + 3;
+	struct place *p = *state;
+	struct dgi_edge_reader *r;
+	const dg_id *src, *dst;
+	size_t got;
+	dg_error err = { 0 };
+	int fd = open(p->source.edges[0].path, O_WRONLY | O_CREAT, 0600);
+
+	assert_true(fd >= 0);
+	p->source.edges[0].n = n;
+	assert_int_equal(pwrite(fd, last, sizeof last, (off_t)(n - 2) * 8), sizeof last);
+	assert_int_equal(close(fd), 0);
+	assert_ok(dgi_edge_reader_open(&p->source, 0, n - 3, &r, &err), &err);
+	assert_ok(dgi_edge_reader_next(r, &src, &dst, &got, &err), &err);
+	assert_int_equal(got, 3);
+	assert_int_equal(src[0], 0);
+	assert_int_equal(src[1], 7);
+	assert_int_equal(dst[1], 8);
+	assert_int_equal(src[2], 999);
+	assert_int_equal(dst[2], 0xffffffff);
+	dgi_edge_reader_close(r);
+}
+
 static void an_id_above_its_type_is_refused_with_its_edge(void **state)
 {
 	struct place *p = *state;
@@ -285,6 +312,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_place, remove_place)
 		TEST(edges_are_read_as_they_were_written),
 		TEST(pairs_may_begin_anywhere_in_their_file),
+		TEST(edges_beyond_2_to_the_31_are_read_at_their_place),
 		TEST(an_id_above_its_type_is_refused_with_its_edge),
 		TEST(a_file_that_is_too_short_is_refused),
 		TEST(ids_that_do_not_fit_are_not_written),
