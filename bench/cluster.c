@@ -63,12 +63,13 @@ void bench_cluster_make(struct bench_cluster *cluster, int64_t n_rows, size_t ro
 {
 	const char *base = getenv("TMPDIR");
 	char *edges, *output;
-	dg_partition_data data = { .name = BENCH_FEATURE };
-	dg_partition_options options = { .n_edge_paths = 1,
-					 .n_parts = 1,
-					 .method = "random",
-					 .node_data = &data,
-					 .n_node_data = 1 };
+	dg_input_data data = { .name = BENCH_FEATURE };
+	dg_input_edges one = { 0 };
+	dg_partition_options options = {
+		.input = { .edges = &one, .n_edges = 1, .node_data = &data, .n_node_data = 1 },
+		.n_parts = 1,
+		.method = "random"
+	};
 	dg_partition_report report;
 	struct stat st;
 	dg_error err = { 0 };
@@ -84,7 +85,7 @@ void bench_cluster_make(struct bench_cluster *cluster, int64_t n_rows, size_t ro
 	edges = write_an_edge(cluster->dir);
 	output = path_in(cluster->dir, "graph");
 	data.path = cluster->feature_path;
-	options.edge_paths = (const char *const *)&edges;
+	one.path = edges;
 	options.output = output;
 	must(dg_partition(&options, &report, &err), &err);
 	cluster->path = strdup(report.cluster_path);

@@ -115,16 +115,17 @@ static int watch(void *context, const char *phase, uint64_t done, uint64_t total
 static double partition(struct graph *g, const char *method, bool watched,
 			dg_partition_report *report)
 {
-	const char *const edges[] = { g->npy };
-	const dg_partition_options options = { .edge_paths = edges,
-					       .n_edge_paths = 1,
-					       .n_parts = N_PARTS,
-					       .n_nodes = N_NODES,
-					       .output = g->output,
-					       .method = method,
-					       .force = 1,
-					       .progress = watched ? watch : NULL,
-					       .progress_context = g };
+	const dg_input_edges edges[] = { { .path = g->npy } };
+	const dg_input_nodes nodes[] = { { .count = N_NODES } };
+	const dg_partition_options options = {
+		.input = { .edges = edges, .n_edges = 1, .nodes = nodes, .n_nodes = 1 },
+		.n_parts = N_PARTS,
+		.output = g->output,
+		.method = method,
+		.force = 1,
+		.progress = watched ? watch : NULL,
+		.progress_context = g
+	};
 	double began;
 	dg_error err;
 

@@ -1,5 +1,6 @@
 /* cmd_partition.c -- `distgraph partition`: cut a graph and write its stores. */
 #include "cmd.h"
+#include "graph_input.h"
 #include "option.h"
 #include "progress.h"
 #include "report.h"
@@ -12,16 +13,18 @@
 #include <string.h>
 
 struct arguments {
-	uint64_t n_parts, n_nodes, seed, halo, trainers, memory_bytes;
+	uint64_t n_parts, seed, halo, trainers, memory_bytes;
 	const char *output, *name, *method, *objective, *memory;
-	struct option_texts node_data, edge_data;
+	struct graph_arguments graph;
 	bool balance_types, balance_edges, force, verbose, json;
 };
 
 static const char about[] =
 	"Reads the edges of a graph, cuts it into PARTS partitions, and writes one store per\n"
-	"partition and the cluster file DIR/NAME.json. INPUT is CSV or TSV with a source and a\n"
-	"destination number in each line (.gz too), or a .npy array of shape (E,2) or (2,E).\n"
+	"partition and the cluster file DIR/NAME.json. INPUT is text (CSV, TSV, blanks; a source\n"
+	"and a destination a line, or head, relation and tail), .npy of shape (E,2), (2,E) or\n"
+	"(E,3), MatrixMarket .mtx, METIS .graph, or a chunked graph's metadata.json; text, .npy,\n"
+	".mtx and .graph may be packed by gzip. Ids are numbers or names; names are kept.\n"
 	"Nothing is left behind when it fails. When it is interrupted or runs out of space, what "
 	"is\n"
 	"finished is kept in DIR.work, and the same command goes on from there.\n";
@@ -30,72 +33,9 @@ static const char examples[] =
 	"  distgraph partition edges.csv -n 4 -o karate\n"
 	"  distgraph partition edges.npy -n 8 -o big --node-data feat=feat.npy --seed 1\n"
 	"  distgraph partition edges.npy -n 4 -o big --halo 2 --trainers 4 --memory 8G\n"
-	"  distgraph partition a.csv.gz b.csv.gz -n 2 -o g --nodes 1000 --method random\n";
-
-/* Cuts ":bfloat16" off the end of a name. */
-static bool cut_bfloat16(char *name)
-{
-	static const char ending[] = ":bfloat16";
-	size_t n = strlen(name);
-	bool has = n >= sizeof ending && !strcmp(name + n - (sizeof ending - 1), ending);
-
-	if (has)
-		name[n - (sizeof ending - 1)] = '\0';
-	return has;
-}
-
-/* "[TYPE/]NAME[:bfloat16]=FILE", cut in place in a copy that the caller frees. */
-static int parse_data(const struct option_set *set, const char *option, char *text,
-		      dg_partition_data *out)
-{
-	char *file = strchr(text, '=');
-	char *slash;
-
-	if (!file || file == text || !file[1])
-		return option_usage_error(set, "--%s: '%s' is not [TYPE/]NAME=FILE", option, text);
-	*file++ = '\0';
-	slash = strrchr(text, '/');
-	if (slash)
-		*slash = '\0';
-	*out = (dg_partition_data){ .type = slash ? text : NULL,
-				    .name = slash ? slash + 1 : text,
-				    .path = file,
-				    .bfloat16 = cut_bfloat16(slash ? slash + 1 : text) };
-	return OPTION_GO;
-}
-
-/* The list that --node-data or --edge-data gave; its strings are cut from *copies. */
-struct data_list {
-	dg_partition_data *items;
-	char **copies;
-	size_t n;
-};
-
-static void data_list_clear(struct data_list *list)
-{
-	for (size_t i = 0; i < list->n; i++)
-		free(list->copies[i]);
-	free(list->copies);
-	free(list->items);
-}
-
-static int parse_data_list(const struct option_set *set, const char *option,
-			   const struct option_texts *texts, struct data_list *out)
-{
-	int code = OPTION_GO;
-
-	out->items = calloc(texts->n + 1, sizeof *out->items);
-	out->copies = calloc(texts->n + 1, sizeof *out->copies);
-	if (!out->items || !out->copies)
-		return report("out of memory");
-	for (size_t i = 0; code == OPTION_GO && i < texts->n; i++) {
-		out->copies[i] = strdup(texts->items[i]);
-		out->n = i + 1;
-		code = out->copies[i] ? parse_data(set, option, out->copies[i], &out->items[i])
-				      : report("out of memory");
-	}
-	return code;
-}
+	"  distgraph partition a.csv.gz b.csv.gz -n 2 -o g --nodes 1000 --method random\n"
+	"  distgraph partition -n 2 -o shop --edges user:buys:item=buys.csv --nodes "
+	"item=items.txt\n";
 
 static int print_report(const dg_partition_report *r, uint64_t n_parts, bool json)
 {
@@ -118,22 +58,15 @@ static int print_report(const dg_partition_report *r, uint64_t n_parts, bool jso
 	return EXIT_DONE;
 }
 
-static int partition(const struct arguments *a, char **inputs, size_t n_inputs,
-		     const struct data_list *node_data, const struct data_list *edge_data)
+static int partition(const struct arguments *a, const dg_graph_input *input)
 {
 	struct progress progress = progress_of(a->verbose);
 	const dg_partition_options options = {
-		.edge_paths = (const char *const *)inputs,
-		.n_edge_paths = n_inputs,
+		.input = *input,
 		.n_parts = (uint32_t)a->n_parts,
 		.output = a->output,
 		.graph_name = a->name,
 		.method = a->method,
-		.n_nodes = (int64_t)a->n_nodes,
-		.node_data = node_data->items,
-		.n_node_data = node_data->n,
-		.edge_data = edge_data->items,
-		.n_edge_data = edge_data->n,
 		.seed = a->seed,
 		.halo_hops = a->halo ? (uint32_t)a->halo : DG_HALO_NONE,
 		.n_trainers = (uint32_t)a->trainers,
@@ -162,8 +95,8 @@ static int partition(const struct arguments *a, char **inputs, size_t n_inputs,
 int cmd_partition(int argc, char **argv)
 {
 	struct arguments a = { .halo = 1 };
-	struct data_list node_data = { 0 }, edge_data = { 0 };
-	const struct option options[] = {
+	struct graph_input graph = { 0 };
+	const struct option own[] = {
 		{ .name = "parts",
 		  .letter = 'n',
 		  .value = "PARTS",
@@ -193,19 +126,6 @@ int cmd_partition(int argc, char **argv)
 		{ .name = "balance-edges",
 		  .flag = &a.balance_edges,
 		  .help = "share out edges evenly" },
-		{ .name = "nodes",
-		  .value = "N",
-		  .number = &a.n_nodes,
-		  .max = INT64_MAX,
-		  .help = "number of nodes (default: rows of node data, else largest id + 1)" },
-		{ .name = "node-data",
-		  .value = "[TYPE/]NAME=FILE",
-		  .texts = &a.node_data,
-		  .help = "a .npy array with a row per node; repeatable; uint16 as NAME:bfloat16" },
-		{ .name = "edge-data",
-		  .value = "[TYPE/]NAME=FILE",
-		  .texts = &a.edge_data,
-		  .help = "the same with a row per edge" },
 		{ .name = "seed",
 		  .value = "S",
 		  .number = &a.seed,
@@ -231,18 +151,23 @@ int cmd_partition(int argc, char **argv)
 		  .flag = &a.verbose,
 		  .help = "name each phase on stderr" },
 	};
+	struct option options[GRAPH_OPTIONS + sizeof own / sizeof own[0]];
 	const struct option_set set = {
 		.command = "partition",
-		.arguments = "INPUT… -n PARTS -o DIR",
+		.arguments = "[INPUT…] -n PARTS -o DIR",
 		.about = about,
 		.examples = examples,
 		.options = options,
 		.n_options = sizeof options / sizeof options[0],
-		.n_arguments_min = 1,
+		.n_arguments_min = 0,
 		.n_arguments_max = SIZE_MAX,
 	};
 	size_t n;
-	int code = option_parse(&set, argc, argv, &n);
+	int code;
+
+	graph_options(&a.graph, options);
+	memcpy(options + GRAPH_OPTIONS, own, sizeof own);
+	code = option_parse(&set, argc, argv, &n);
 
 	if (code == OPTION_GO && !a.n_parts)
 		code = option_usage_error(&set, "-n PARTS is wanted, 1 to %d", DG_PARTS_MAX);
@@ -254,14 +179,10 @@ int cmd_partition(int argc, char **argv)
 	if (code == OPTION_GO && a.memory)
 		code = option_bytes(&set, "memory", a.memory, &a.memory_bytes);
 	if (code == OPTION_GO)
-		code = parse_data_list(&set, "node-data", &a.node_data, &node_data);
+		code = graph_input_parse(&set, &a.graph, argv, n, &graph);
 	if (code == OPTION_GO)
-		code = parse_data_list(&set, "edge-data", &a.edge_data, &edge_data);
-	if (code == OPTION_GO)
-		code = partition(&a, argv, n, &node_data, &edge_data);
-	data_list_clear(&node_data);
-	data_list_clear(&edge_data);
-	option_texts_clear(&a.node_data);
-	option_texts_clear(&a.edge_data);
+		code = partition(&a, &graph.input);
+	graph_input_clear(&graph);
+	graph_arguments_clear(&a.graph);
 	return code;
 }

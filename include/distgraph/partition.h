@@ -6,6 +6,7 @@
 #ifndef DISTGRAPH_PARTITION_H
 #define DISTGRAPH_PARTITION_H
 
+#include <distgraph/input.h>
 #include <distgraph/types.h>
 
 #ifdef __cplusplus
@@ -18,21 +19,15 @@ extern "C" {
  */
 typedef int dg_progress_fn(void *context, const char *phase, uint64_t done, uint64_t total);
 
-/* A feature: one row per node or edge, in the caller's order, from a .npy file. */
-typedef struct dg_partition_data {
-	const char *type; /* NULL: the only type of its side */
-	const char *name;
-	const char *path;
-	int bfloat16; /* non-zero: the file's uint16 ("<u2") are the bits of bfloat16 */
-} dg_partition_data;
-
 #define DG_HALO_NONE UINT32_MAX
 #define DG_HALO_HOPS_MAX 64
 
-/* Zero is the default of every field but the first four. */
+/* Zero is the default of every field but the first three. */
 typedef struct dg_partition_options {
-	const char *const *edge_paths; /* CSV/TSV (.gz too) or .npy of shape (E,2) or (2,E) */
-	size_t n_edge_paths;
+	/* What is read. Where nobody tells how many nodes a type has, it is as many as the rows of its
+	 * first data, else the largest number + 1; an edge file without any edge is then refused as
+	 * empty. */
+	dg_graph_input input;
 	uint32_t n_parts;
 	const char *output; /* directory to make */
 
@@ -41,13 +36,6 @@ typedef struct dg_partition_options {
 	 * alone. "random". Or "FILE" with a partition number for each node, .npy or a line each; of
 	 * several node types "TYPE=FILE,TYPE=FILE,…". */
 	const char *method;
-	/* 0: rows of the first node feature, else largest id + 1; an edge file without any edge is
-	 * then refused as empty unless there is a node feature. */
-	int64_t n_nodes;
-	const dg_partition_data *node_data;
-	size_t n_node_data;
-	const dg_partition_data *edge_data;
-	size_t n_edge_data;
 	uint64_t seed;
 	/* How far around its own nodes each partition stores the graph: 0: 1 hop; DG_HALO_NONE: not at
 	 * all. Partitions own the in-edges of their nodes in any case. */
@@ -92,7 +80,7 @@ typedef struct dg_partition_report {
  * finished; one with others begins anew. Any other failure leaves nothing.
  *
  * In an edge file the first two columns count; a .npy of shape (2,2) is taken as (E,2). Duplicate
- * edges and loops are kept. Progress tells the phases "read edges" (bytes), "cut", "sort" (edges),
+ * edges and loops are kept. Progress tells the phases "read" (bytes), "cut", "sort" (edges),
  * "read data", "write" (rows) and "verify": what was written is read again and held against the
  * input. METIS runs in a child process. Where there are nodes enough, no partition is left without
  * one, but by an assignment file.

@@ -282,6 +282,17 @@ dg_status dgi_data_check_order(const struct dgi_gather *g, const struct dgi_sour
 		d->info.name, nodes->name);
 }
 
+/* The same file twice is a slip of the hand, not more rows. */
+static bool is_repeated(const struct dgi_plan *plan, size_t first, size_t i,
+			const struct dgi_gather *g, const struct dgi_source_data *d)
+{
+	for (size_t k = first; k < i; k++)
+		if (same_tensor(g, &plan->data[k], d) &&
+		    strcmp(plan->data[k].path, plan->data[i].path) == 0)
+			return true;
+	return false;
+}
+
 /* Everything of one tensor, whose first file is @first. */
 static dg_status take_tensor(struct dgi_gather *g, const struct dgi_plan *plan, size_t first,
 			     struct dgi_source_data *d, struct dgi_progress *progress,
@@ -302,6 +313,9 @@ static dg_status take_tensor(struct dgi_gather *g, const struct dgi_plan *plan, 
 
 		if (!same_tensor(g, &plan->data[i], d))
 			continue;
+		if (is_repeated(plan, first, i, g, d))
+			return dgi_fail(err, DG_INVALID, "%s feature '%s' is given twice",
+					side_name(file->side), file->name);
 		st = take_file(g, plan->data[i], i, d, &rows, progress, err);
 		if (!st && __builtin_add_overflow(total, rows, &total))
 			st = dgi_fail(err, DG_RANGE, "too many rows");

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 struct job {
 	const dg_graph_input *input;
@@ -165,6 +166,29 @@ static dg_status read_edges(struct job *job, dg_error *err)
 	return st;
 }
 
+/* What a node without any edge costs later on: owner, both ids, row pointer, out-degree. */
+#define NODE_BYTES 34
+
+/* One stray id must not make a graph that the system would kill us for. */
+static dg_status check_memory(const struct job *job, dg_error *err)
+{
+	long pages = sysconf(_SC_PHYS_PAGES);
+	uint64_t bytes = pages > 0 ? (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE) : UINT64_MAX;
+
+	for (size_t i = 0; i < job->g.n_nodes; i++) {
+		const struct dgi_gather_nodes *t = &job->g.nodes[i];
+		int64_t n = t->n >= 0 ? t->n : t->largest + 1;
+
+		if (n > 0 && (uint64_t)n > bytes / NODE_BYTES)
+			return dgi_fail(err, DG_NOMEM,
+					"%" PRId64 " nodes of type '%s', as the largest id or the "
+					"option says, need %d bytes each, this machine has %" PRIu64
+					" in all; ids with gaps can be read as integers",
+					n, t->name, NODE_BYTES, bytes);
+	}
+	return DG_OK;
+}
+
 /* --- All --- */
 
 static dg_status run(struct job *job, struct dgi_source *out, dg_error *err)
@@ -185,6 +209,8 @@ static dg_status run(struct job *job, struct dgi_source *out, dg_error *err)
 		st = dgi_data_check_order(&job->g, &job->data.data[i], err);
 	if (!st)
 		st = dgi_data_import(&job->g, &job->plan, DG_EDGE, &job->data, job->progress, err);
+	if (!st)
+		st = check_memory(job, err);
 	if (!st)
 		st = dgi_gather_finish(&job->g, out, err);
 	if (!st)

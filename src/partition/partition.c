@@ -12,7 +12,7 @@
 #include "edge_sort.h"
 #include "fail.h"
 #include "files.h"
-#include "import_lists.h"
+#include "import.h"
 #include "partition_arguments.h"
 #include "partition_output.h"
 #include "partition_write.h"
@@ -83,8 +83,6 @@ static dg_status check_counts(struct job *job, dg_error *err)
 	if (o->n_parts < 1 || o->n_parts > DG_PARTS_MAX)
 		return dgi_fail(err, DG_INVALID, "%" PRIu32 " partitions, want 1 to %d", o->n_parts,
 				DG_PARTS_MAX);
-	if (o->n_nodes < 0)
-		return dgi_fail(err, DG_INVALID, "%" PRId64 " nodes, want 0 or more", o->n_nodes);
 	job->n_classes = o->n_trainers ? o->n_trainers : 1;
 	if (job->n_classes > UINT16_MAX / o->n_parts)
 		return dgi_fail(err, DG_INVALID,
@@ -110,7 +108,7 @@ static dg_status check_options(struct job *job, dg_error *err)
 	const dg_partition_options *o = job->options;
 	dg_status st;
 
-	if (o->n_edge_paths == 0)
+	if (o->input.n_edges == 0)
 		return dgi_fail(err, DG_INVALID, "no edge file given");
 	if (!o->output || !*o->output)
 		return dgi_fail(err, DG_INVALID, "no output directory given");
@@ -155,7 +153,7 @@ static dg_status import(struct job *job, dg_error *err)
 		job->work.has_stage = true;
 		return st;
 	}
-	st = dgi_import_lists(job->options, job->work.path, &job->progress, &job->source, err);
+	st = dgi_import(&job->options->input, job->work.path, &job->source, &job->progress, err);
 	if (!st)
 		st = dgi_source_save(&job->source, job->work.path, err);
 	job->work.has_stage |= !st;

@@ -23,13 +23,42 @@ static void write_file(FILE *out, const char *what, const char *path)
 	free(absolute);
 }
 
-static void write_data(FILE *out, const char *what, const dg_partition_data *data, size_t n)
+static const char *or_nothing(const char *text)
+{
+	return text ? text : "";
+}
+
+static void write_data(FILE *out, const char *what, const dg_input_data *data, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		fprintf(out, "%s %s/%s%s\n", what, data[i].type ? data[i].type : "", data[i].name,
+		fprintf(out, "%s %s/%s column '%s' dtype %d%s\n", what, or_nothing(data[i].type),
+			data[i].name, or_nothing(data[i].column), (int)data[i].dtype,
 			data[i].bfloat16 ? " bfloat16" : "");
 		write_file(out, "in", data[i].path);
 	}
+}
+
+/* Of a chunked graph only the description is looked at. */
+static void write_input(FILE *out, const dg_graph_input *input)
+{
+	fprintf(out, "format %d ids %d delimiter %d header %d columns '%s'\n", (int)input->format,
+		(int)input->ids, input->delimiter, input->header, or_nothing(input->columns));
+	if (input->relations)
+		write_file(out, "relations", input->relations);
+	for (size_t i = 0; i < input->n_nodes; i++) {
+		const dg_input_nodes *nodes = &input->nodes[i];
+
+		fprintf(out, "nodes '%s' %" PRId64 " ids %d column '%s'\n", or_nothing(nodes->type),
+			nodes->count, (int)nodes->ids, or_nothing(nodes->column));
+		if (nodes->path)
+			write_file(out, "in", nodes->path);
+	}
+	for (size_t i = 0; i < input->n_edges; i++) {
+		fprintf(out, "type '%s' ", or_nothing(input->edges[i].type));
+		write_file(out, "edges", input->edges[i].path);
+	}
+	write_data(out, "node data", input->node_data, input->n_node_data);
+	write_data(out, "edge data", input->edge_data, input->n_edge_data);
 }
 
 /* A method that is "FILE" or "TYPE=FILE,…" depends on the files. */
@@ -63,15 +92,11 @@ dg_status dgi_partition_arguments(const dg_partition_options *options, char **ou
 		return dgi_fail_memory(err, "arguments");
 	fprintf(f, "distgraph %s\nparts %" PRIu32 "\ntrainers %" PRIu32 "\nhalo %" PRIu32 "\n",
 		DG_VERSION_TEXT, options->n_parts, options->n_trainers, options->halo_hops);
-	fprintf(f, "name %s\nnodes %" PRId64 "\nseed %" PRIu64 "\n",
-		options->graph_name ? options->graph_name : "", options->n_nodes, options->seed);
+	fprintf(f, "name %s\nseed %" PRIu64 "\n", or_nothing(options->graph_name), options->seed);
 	st = write_method(f, options->method, err);
 	fprintf(f, "balance types %d edges %d, volume %d\n", options->balance_types != 0,
 		options->balance_edges != 0, options->volume != 0);
-	for (size_t i = 0; i < options->n_edge_paths; i++)
-		write_file(f, "edges", options->edge_paths[i]);
-	write_data(f, "node data", options->node_data, options->n_node_data);
-	write_data(f, "edge data", options->edge_data, options->n_edge_data);
+	write_input(f, &options->input);
 	failed = ferror(f);
 	if (fclose(f) != 0 || failed)
 		st = dgi_fail_memory(err, "arguments");

@@ -12,7 +12,7 @@ printf '0,1\n1,99999999999999999999\n' >huge.csv
 echo "not an array" >text.npy
 npy make short.npy '<f4' 33,2 1
 npy make long.npy '<i8' 79 1
-npy make triple.npy '<i8' 5,3 1
+npy make triple.npy '<i8' 5,4 1
 npy make float.npy '<f4' 5,2 1
 npy make feat.npy '<f4' 34,2 1
 for file in missing.csv empty.csv comment.csv ragged.csv letters.csv negative.csv huge.csv text.npy \

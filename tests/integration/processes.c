@@ -156,15 +156,14 @@ char *cluster_make(const char *dir, const char *name, int64_t n_nodes, uint32_t 
 {
 	char *edges = write_ring(dir, n_nodes), *feat = write_zeros(dir, n_nodes, width);
 	char *output = tmpdir_path(dir, name);
-	const char *const paths[] = { edges };
-	const dg_partition_data data = { .name = "feat", .path = feat };
-	const dg_partition_options options = { .edge_paths = paths,
-					       .n_edge_paths = 1,
-					       .n_parts = n_parts,
-					       .output = output,
-					       .method = "random",
-					       .node_data = &data,
-					       .n_node_data = 1 };
+	const dg_input_edges paths[] = { { .path = edges } };
+	const dg_input_data data = { .name = "feat", .path = feat };
+	const dg_partition_options options = {
+		.input = { .edges = paths, .n_edges = 1, .node_data = &data, .n_node_data = 1 },
+		.n_parts = n_parts,
+		.output = output,
+		.method = "random"
+	};
 	dg_partition_report report;
 	dg_error err = { 0 };
 

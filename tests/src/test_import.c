@@ -1,6 +1,7 @@
 /* What src/import promises: each format, ids, types, data, and what is refused where. */
 #include "import_fixture.h"
 
+#include "gather.h"
 #include "tmpdir.h"
 
 #include <stdio.h>
@@ -170,7 +171,7 @@ static void a_file_without_edges_is_refused_unless_the_nodes_are_told(void **sta
 	import_refuses(&f, DG_NOTFOUND, "/nowhere/e.csv");
 }
 
-static void large_files_come_out_whole_and_wide_ids_are_kept(void **state)
+static void large_files_come_out_whole(void **state)
 {
 	static const int n = 400000; /* several blocks, several pieces of the edges' file */
 	char *text = malloc((size_t)n * 32);
@@ -184,23 +185,53 @@ static void large_files_come_out_whole_and_wide_ids_are_kept(void **state)
 	for (int i = 0; i < n; i++)
 		bytes += (size_t)sprintf(text + bytes, i % 1000 ? "%d,%d,w\n" : "%d, %d,\"w\"\n", i,
 					 n - i);
-	(void)sprintf(text + bytes, "5000000000,7,w\n");
 	import_again(&f);
 	import_add_edges(&f, NULL, import_file(&f, "e.csv.gz", text));
 	assert_ok(import_run(&f), &f.err);
-	assert_true(f.source.nodes[0].n == 5000000001);
-	assert_int_equal(f.source.edges[0].n, n + 1);
-	assert_int_equal(f.source.edges[0].id_bytes, 8);
+	assert_int_equal(f.source.nodes[0].n, n + 1);
+	assert_int_equal(f.source.edges[0].n, n);
+	assert_int_equal(f.source.edges[0].id_bytes, 4);
 	assert_ok(dgi_edge_reader_open(&f.source, 0, 0, &reader, &f.err), &f.err);
 	do {
 		assert_ok(dgi_edge_reader_next(reader, &src, &dst, &got, &f.err), &f.err);
 		for (size_t i = 0; i < got; i++, at++)
-			if (at < n && (src[i] != at || dst[i] != n - at))
+			if (src[i] != at || dst[i] != n - at)
 				fail_msg("edge %d", (int)at);
 	} while (got > 0);
-	assert_int_equal(at, n + 1);
+	assert_int_equal(at, n);
 	dgi_edge_reader_close(reader);
 	free(text);
+}
+
+static void an_id_beyond_32_bits_widens_those_before_it(void **state)
+{
+	static const dg_id large = INT64_C(5000000000);
+	struct dgi_edge_reader *reader;
+	struct dgi_gather g;
+	const dg_id *src, *dst;
+	uint16_t node, edge;
+	size_t n;
+
+	(void)state;
+	import_again(&f);
+	assert_ok(dgi_gather_begin(f.work, &g, &f.err), &f.err);
+	assert_ok(dgi_gather_node_type(&g, "x", &node, &f.err), &f.err);
+	assert_ok(dgi_gather_edge_type(&g, node, "r", 1, node, &edge, &f.err), &f.err);
+	g.nodes[node].n = large + 1;
+	for (dg_id i = 0; i < 40000; i++)
+		assert_ok(dgi_gather_append(&g, edge, &i, &i, 1, &f.err), &f.err);
+	assert_ok(dgi_gather_append(&g, edge, &large, &large, 1, &f.err), &f.err);
+	assert_ok(dgi_gather_finish(&g, &f.source, &f.err), &f.err);
+	dgi_gather_clear(&g);
+	assert_int_equal(f.source.edges[0].id_bytes, 8);
+	assert_ok(dgi_edge_reader_open(&f.source, 0, 0, &reader, &f.err), &f.err);
+	assert_ok(dgi_edge_reader_next(reader, &src, &dst, &n, &f.err), &f.err);
+	assert_int_equal(n, 40001);
+	for (size_t i = 0; i < 40000; i++)
+		if (src[i] != (dg_id)i || dst[i] != (dg_id)i)
+			fail_msg("edge %zu", i);
+	assert_true(src[40000] == large);
+	dgi_edge_reader_close(reader);
 }
 
 static void a_line_without_end_is_refused(void **state)
@@ -671,7 +702,8 @@ int main(void)
 		TEST(a_line_of_another_form_is_named),
 		TEST(ids_out_of_range_are_named),
 		TEST(a_file_without_edges_is_refused_unless_the_nodes_are_told),
-		TEST(large_files_come_out_whole_and_wide_ids_are_kept),
+		TEST(large_files_come_out_whole),
+		TEST(an_id_beyond_32_bits_widens_those_before_it),
 		TEST(a_line_without_end_is_refused),
 		TEST(types_are_numbered_as_they_are_named),
 		TEST(listed_ids_have_the_number_of_their_line),

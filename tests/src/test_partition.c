@@ -148,12 +148,22 @@ static void tree_remove(const char *path)
 	assert_ok(dgi_tree_remove(path, &err), &err);
 }
 
-static dg_partition_options options_of(const char *const *edges, uint32_t n_parts,
+static dg_partition_options options_of(const dg_input_edges *edges, uint32_t n_parts,
 				       const char *output)
 {
-	return (dg_partition_options){
-		.edge_paths = edges, .n_edge_paths = 1, .n_parts = n_parts, .output = output
-	};
+	return (dg_partition_options){ .input = { .edges = edges, .n_edges = 1 },
+				       .n_parts = n_parts,
+				       .output = output };
+}
+
+/* How many nodes there are; 0: not told. */
+static void tell_nodes(dg_partition_options *o, int64_t n)
+{
+	static dg_input_nodes nodes;
+
+	nodes = (dg_input_nodes){ .count = n };
+	o->input.nodes = &nodes;
+	o->input.n_nodes = n != 0;
 }
 
 /* --- What is made --- */
@@ -163,11 +173,9 @@ static void karate_club_is_cut_by_both_methods(void **state)
 	static const char *const methods[] = { "metis", "random" };
 	static const uint32_t parts[] = { 1, 2, 4, 34 };
 	const struct place *p = *state;
-	const char *const edges[] = { KARATE };
-	const dg_partition_data feat = { .name = "feat", .path = p->feat };
-	const dg_partition_data weight = { .type = "_N:_E:_N",
-					   .name = "weight",
-					   .path = p->weight };
+	const dg_input_edges edges[] = { { .path = KARATE } };
+	const dg_input_data feat = { .name = "feat", .path = p->feat };
+	const dg_input_data weight = { .type = "_N:_E:_N", .name = "weight", .path = p->weight };
 	dg_id src[KARATE_EDGES], dst[KARATE_EDGES];
 	const struct edge_list list = { KARATE_NODES, KARATE_EDGES, src, dst };
 
@@ -180,9 +188,9 @@ static void karate_club_is_cut_by_both_methods(void **state)
 			dg_error err = { 0 };
 
 			o.method = methods[m];
-			o.node_data = &feat;
-			o.edge_data = &weight;
-			o.n_node_data = o.n_edge_data = 1;
+			o.input.node_data = &feat;
+			o.input.edge_data = &weight;
+			o.input.n_node_data = o.input.n_edge_data = 1;
 			o.force = 1;
 			assert_ok(dg_partition(&o, &report, &err), &err);
 			assert_int_equal(report.n_nodes, KARATE_NODES);
@@ -199,13 +207,13 @@ static void duplicates_loops_and_isolated_nodes_are_kept(void **state)
 	static const dg_id dst[] = { 1, 1, 3, 3, 0, 1, 1 };
 	static const struct edge_list list = { 9, 7, src, dst };
 	const struct place *p = *state;
-	const char *const edges[] = { p->edges };
+	const dg_input_edges edges[] = { { .path = p->edges } };
 	dg_partition_options o = options_of(edges, 3, p->output);
 	dg_partition_report report;
 	dg_error err = { 0 };
 
 	write_text(p->edges, "0,1\n0,1\n3,3\n3,3\n3,0\n5,1\n0,1\n");
-	o.n_nodes = 9;
+	tell_nodes(&o, 9);
 	assert_ok(dg_partition(&o, &report, &err), &err);
 	assert_is_cut(report.cluster_path, 3, &list, report.edges_cut);
 }
@@ -214,14 +222,14 @@ static void a_graph_without_edges_is_cut_when_its_nodes_are_told(void **state)
 {
 	static const struct edge_list list = { 5, 0, NULL, NULL };
 	const struct place *p = *state;
-	const char *const edges[] = { p->edges };
+	const dg_input_edges edges[] = { { .path = p->edges } };
 	dg_partition_options o = options_of(edges, 5, p->output);
 	dg_partition_report report;
 	dg_error err = { 0 };
 
 	write_text(p->edges, "# nobody knows anybody\n");
 	assert_fails(dg_partition(&o, &report, &err), DG_INVALID, &err, "no edges");
-	o.n_nodes = 5;
+	tell_nodes(&o, 5);
 	assert_ok(dg_partition(&o, &report, &err), &err);
 	assert_is_cut(report.cluster_path, 5, &list, 0);
 }
@@ -233,14 +241,14 @@ static void several_files_are_one_graph(void **state)
 	static const struct edge_list list = { 3, 3, src, dst };
 	const struct place *p = *state;
 	char *more = tmpdir_path(p->dir, "more.tsv");
-	const char *const edges[] = { p->edges, more };
+	const dg_input_edges edges[] = { { .path = p->edges }, { .path = more } };
 	dg_partition_options o = options_of(edges, 2, p->output);
 	dg_partition_report report;
 	dg_error err = { 0 };
 
 	write_text(p->edges, "0,1\n1,2\n");
 	write_text(more, "src\tdst\n2\t0\n");
-	o.n_edge_paths = 2;
+	o.input.n_edges = 2;
 	assert_ok(dg_partition(&o, &report, &err), &err);
 	assert_is_cut(report.cluster_path, 2, &list, report.edges_cut);
 	free(more);
@@ -252,16 +260,16 @@ static void the_first_node_feature_tells_the_number_of_nodes(void **state)
 	static const dg_id dst[] = { 1 };
 	static const struct edge_list list = { 6, 1, src, dst };
 	const struct place *p = *state;
-	const char *const edges[] = { p->edges };
-	const dg_partition_data feat = { .type = "_N", .name = "feat", .path = p->feat };
+	const dg_input_edges edges[] = { { .path = p->edges } };
+	const dg_input_data feat = { .type = "_N", .name = "feat", .path = p->feat };
 	dg_partition_options o = options_of(edges, 2, p->output);
 	dg_partition_report report;
 	dg_error err = { 0 };
 
 	write_features(p, 6, 1);
 	write_text(p->edges, "0,1\n");
-	o.node_data = &feat;
-	o.n_node_data = 1;
+	o.input.node_data = &feat;
+	o.input.n_node_data = 1;
 	assert_ok(dg_partition(&o, &report, &err), &err);
 	assert_is_cut(report.cluster_path, 2, &list, report.edges_cut);
 	write_text(p->edges, "0,1\n5,6\n");
@@ -269,9 +277,9 @@ static void the_first_node_feature_tells_the_number_of_nodes(void **state)
 	assert_fails(dg_partition(&o, &report, &err), DG_RANGE, &err,
 		     ":2: node id 6, want less than 6");
 	assert_fails(dg_partition(&o, &report, &err), DG_RANGE, &err,
-		     "6 nodes, by the rows of node feature 'feat' in '");
+		     "6, the number of nodes by the rows of node feature 'feat' in '");
 	assert_non_null(strstr(err.text, p->feat));
-	o.n_nodes = 6; /* the reason is not the feature */
+	tell_nodes(&o, 6); /* the reason is not the feature */
 	assert_fails(dg_partition(&o, &report, &err), DG_RANGE, &err, "node id 6");
 	assert_null(strstr(err.text, p->feat));
 }
@@ -279,7 +287,7 @@ static void the_first_node_feature_tells_the_number_of_nodes(void **state)
 static void the_same_seed_gives_the_same_cut_and_other_uuids(void **state)
 {
 	const struct place *p = *state;
-	const char *const edges[] = { KARATE };
+	const dg_input_edges edges[] = { { .path = KARATE } };
 	char *twin = tmpdir_path(p->dir, "twin");
 	dg_partition_options o = options_of(edges, 4, p->output);
 	dg_partition_report report;
@@ -339,7 +347,7 @@ static void bad_edge_files_are_refused_by_file_and_line(void **state)
 		{ "0,1000000000000000000\n", DG_NOMEM, "1000000000000000001 nodes" },
 	};
 	const struct place *p = *state;
-	const char *const edges[] = { p->edges };
+	const dg_input_edges edges[] = { { .path = p->edges } };
 	dg_partition_options o = options_of(edges, 3, p->output);
 
 	o.method = "random";
@@ -349,18 +357,18 @@ static void bad_edge_files_are_refused_by_file_and_line(void **state)
 		assert_refused(p, &o, bad[i].status, bad[i].what);
 	}
 	write_text(p->edges, "0,1\n2,3\n");
-	o.n_nodes = 3;
+	tell_nodes(&o, 3);
 	assert_refused(p, &o, DG_RANGE, "edges.csv:2: node id 3, want less than 3");
 }
 
 static void bad_options_are_refused(void **state)
 {
 	const struct place *p = *state;
-	const char *const edges[] = { KARATE };
+	const dg_input_edges edges[] = { { .path = KARATE } };
 	const dg_partition_options good = options_of(edges, 2, p->output);
 	dg_partition_options o = good;
 
-	o.n_edge_paths = 0;
+	o.input.n_edges = 0;
 	assert_refused(p, &o, DG_INVALID, "no edge file");
 	o = good;
 	o.n_parts = 0;
@@ -380,9 +388,9 @@ static void bad_options_are_refused(void **state)
 	o.method = "magic";
 	assert_refused(p, &o, DG_NOTFOUND, "magic");
 	o = good;
-	o.n_nodes = -1;
-	assert_refused(p, &o, DG_INVALID, "-1 nodes");
-	o.n_nodes = 33;
+	tell_nodes(&o, -2);
+	assert_refused(p, &o, DG_INVALID, "-2 nodes");
+	tell_nodes(&o, 33);
 	assert_refused(p, &o, DG_RANGE, "node id 33, want less than 33");
 	o = good;
 	o.output = "";
@@ -404,22 +412,22 @@ static void bad_options_are_refused(void **state)
 static void bad_features_are_refused_by_name(void **state)
 {
 	const struct place *p = *state;
-	const char *const edges[] = { KARATE };
-	dg_partition_data data[] = { { .name = "feat", .path = p->feat },
-				     { .name = "feat", .path = p->feat } };
+	const dg_input_edges edges[] = { { .path = KARATE } };
+	dg_input_data data[] = { { .name = "feat", .path = p->feat },
+				 { .name = "feat", .path = p->feat } };
 	const dg_partition_options good = options_of(edges, 2, p->output);
 	dg_partition_options o = good;
 	char *bits = tmpdir_path(p->dir, "bits.npy");
 
 	write_bits(bits);
 	write_features(p, KARATE_NODES, KARATE_EDGES - 1);
-	o.node_data = data;
-	o.n_node_data = 2;
+	o.input.node_data = data;
+	o.input.n_node_data = 2;
 	assert_refused(p, &o, DG_INVALID, "node feature 'feat' is given twice");
-	o.n_node_data = 1;
-	o.n_nodes = 35;
+	o.input.n_node_data = 1;
+	tell_nodes(&o, 35);
 	assert_refused(p, &o, DG_MISMATCH, "has 34 rows, want 35, one per node");
-	o.n_nodes = 0;
+	tell_nodes(&o, 0);
 	data[0].name = "_ORIGINAL_ID";
 	assert_refused(p, &o, DG_INVALID, "'_ORIGINAL_ID'");
 	data[0].name = "_INTERNAL_ID_2";
@@ -441,9 +449,9 @@ static void bad_features_are_refused_by_name(void **state)
 	data[0].bfloat16 = 0;
 	assert_refused(p, &o, DG_UNSUPPORTED, "no tensor has uint16");
 	o = good;
-	data[0] = (dg_partition_data){ .name = "weight", .path = p->weight };
-	o.edge_data = data;
-	o.n_edge_data = 1;
+	data[0] = (dg_input_data){ .name = "weight", .path = p->weight };
+	o.input.edge_data = data;
+	o.input.n_edge_data = 1;
 	assert_refused(p, &o, DG_MISMATCH, "weight.npy' has 77 rows, want 78, one per edge");
 	free(bits);
 }
@@ -451,7 +459,7 @@ static void bad_features_are_refused_by_name(void **state)
 static void an_existing_output_is_replaced_only_by_force(void **state)
 {
 	const struct place *p = *state;
-	const char *const edges[] = { KARATE };
+	const dg_input_edges edges[] = { { .path = KARATE } };
 	dg_partition_options o = options_of(edges, 4, p->output);
 	dg_partition_report report;
 	dg_id src[KARATE_EDGES], dst[KARATE_EDGES];
@@ -462,10 +470,10 @@ static void an_existing_output_is_replaced_only_by_force(void **state)
 	assert_ok(dg_partition(&o, &report, &err), &err);
 	assert_refused(p, &o, DG_EXISTS, "/graph' exists");
 	o.force = 1;
-	o.n_nodes = 33; /* fails: what is there stays whole */
+	tell_nodes(&o, 33); /* fails: what is there stays whole */
 	assert_refused(p, &o, DG_RANGE, "node id 33");
 	assert_is_cut(report.cluster_path, 4, &list, report.edges_cut);
-	o.n_nodes = 0;
+	tell_nodes(&o, 0);
 	o.n_parts = 2;
 	assert_ok(dg_partition(&o, &report, &err), &err);
 	assert_is_cut(report.cluster_path, 2, &list, report.edges_cut);
@@ -476,7 +484,7 @@ static void an_existing_output_is_replaced_only_by_force(void **state)
 static void force_replaces_nothing_but_a_partitioned_graph(void **state)
 {
 	const struct place *p = *state;
-	const char *const edges[] = { KARATE };
+	const dg_input_edges edges[] = { { .path = KARATE } };
 	dg_partition_options o = options_of(edges, 2, p->output);
 	char *letter = tmpdir_path(p->output, "letter.txt");
 	dg_error err = { 0 };
@@ -523,7 +531,7 @@ static int watch(void *context, const char *phase, uint64_t done, uint64_t total
 static void progress_tells_each_phase_to_its_end(void **state)
 {
 	const struct place *p = *state;
-	const char *const edges[] = { KARATE };
+	const dg_input_edges edges[] = { { .path = KARATE } };
 	dg_partition_options o = options_of(edges, 2, p->output);
 	struct watcher w = { 0 };
 	dg_error err = { 0 };
@@ -531,7 +539,7 @@ static void progress_tells_each_phase_to_its_end(void **state)
 	o.progress = watch;
 	o.progress_context = &w;
 	assert_ok(dg_partition(&o, NULL, &err), &err);
-	assert_string_equal(w.phases, "read edges;cut;sort;write;verify;");
+	assert_string_equal(w.phases, "read;cut;sort;write;verify;");
 	assert_true(w.done > 0 && w.done == w.total);
 }
 
@@ -539,9 +547,9 @@ static void progress_tells_each_phase_to_its_end(void **state)
 static void a_call_cancelled_anywhere_goes_on_when_it_is_called_again(void **state)
 {
 	const struct place *p = *state;
-	const char *const edges[] = { KARATE };
-	const dg_partition_data feat = { .name = "feat", .path = p->feat };
-	const dg_partition_data weight = { .name = "weight", .path = p->weight };
+	const dg_input_edges edges[] = { { .path = KARATE } };
+	const dg_input_data feat = { .name = "feat", .path = p->feat };
+	const dg_input_data weight = { .name = "weight", .path = p->weight };
 	dg_partition_options o = options_of(edges, 2, p->output);
 	dg_id src[KARATE_EDGES], dst[KARATE_EDGES];
 	const struct edge_list list = { KARATE_NODES, KARATE_EDGES, src, dst };
@@ -553,10 +561,10 @@ static void a_call_cancelled_anywhere_goes_on_when_it_is_called_again(void **sta
 
 	read_karate(src, dst);
 	write_features(p, KARATE_NODES, KARATE_EDGES);
-	o.node_data = &feat;
-	o.n_node_data = 1;
-	o.edge_data = &weight;
-	o.n_edge_data = 1;
+	o.input.node_data = &feat;
+	o.input.n_node_data = 1;
+	o.input.edge_data = &weight;
+	o.input.n_edge_data = 1;
 	o.progress = watch;
 	o.progress_context = &w;
 	for (int i = 1; st == DG_CANCELLED; i++) {
@@ -613,8 +621,8 @@ static bool killed_at(const dg_partition_options *options, int call)
 static void a_process_killed_anywhere_leaves_what_the_next_one_goes_on_with(void **state)
 {
 	const struct place *p = *state;
-	const char *const edges[] = { KARATE };
-	const dg_partition_data feat = { .name = "feat", .path = p->feat };
+	const dg_input_edges edges[] = { { .path = KARATE } };
+	const dg_input_data feat = { .name = "feat", .path = p->feat };
 	dg_partition_options o = options_of(edges, 3, p->output);
 	dg_id src[KARATE_EDGES], dst[KARATE_EDGES];
 	const struct edge_list list = { KARATE_NODES, KARATE_EDGES, src, dst };
@@ -625,8 +633,8 @@ static void a_process_killed_anywhere_leaves_what_the_next_one_goes_on_with(void
 	read_karate(src, dst);
 	write_features(p, KARATE_NODES, KARATE_EDGES);
 	o.method = "random";
-	o.node_data = &feat;
-	o.n_node_data = 1;
+	o.input.node_data = &feat;
+	o.input.n_node_data = 1;
 	for (int call = 1; killed; call += 3) {
 		killed = killed_at(&o, call);
 		assert_int_equal(access(p->output, F_OK) == 0, !killed);
@@ -644,7 +652,7 @@ static void an_input_that_changed_since_is_read_anew(void **state)
 	static const dg_id src[] = { 0, 1 }, dst[] = { 1, 2 };
 	const struct edge_list list = { 3, 2, src, dst };
 	const struct place *p = *state;
-	const char *const edges[] = { p->edges };
+	const dg_input_edges edges[] = { { .path = p->edges } };
 	dg_partition_options o = options_of(edges, 2, p->output);
 	struct watcher w = { .stop_at = 5 };
 	dg_partition_report report;
@@ -664,13 +672,13 @@ static void an_input_that_changed_since_is_read_anew(void **state)
 static void too_little_memory_says_what_is_needed_and_more_goes_on(void **state)
 {
 	const struct place *p = *state;
-	const char *const edges[] = { KARATE };
+	const dg_input_edges edges[] = { { .path = KARATE } };
 	dg_partition_options o = options_of(edges, 2, p->output);
 	dg_partition_report report;
 	dg_error err = { 0 };
 
 	o.memory_bytes = 16U << 20;
-	o.n_nodes = 1000000;
+	tell_nodes(&o, 1000000);
 	o.method = "random";
 	assert_fails(dg_partition(&o, &report, &err), DG_NOMEM, &err,
 		     "the tables of nodes alone need");
@@ -682,7 +690,7 @@ static void too_little_memory_says_what_is_needed_and_more_goes_on(void **state)
 static void more_partitions_than_nodes_leave_some_empty(void **state)
 {
 	const struct place *p = *state;
-	const char *const edges[] = { KARATE };
+	const dg_input_edges edges[] = { { .path = KARATE } };
 	dg_partition_options o = options_of(edges, KARATE_NODES + 1, p->output);
 	dg_partition_report report;
 	dg_error err = { 0 };

@@ -508,11 +508,10 @@ static void check_cut(const struct oracle *o, const dg_partition_report *report)
 static void random_graphs_are_as_the_oracle_says(void **state)
 {
 	struct place *p = *state;
-	const char *const edges[] = { p->edges };
+	const dg_input_edges edges[] = { { .path = p->edges } };
 
 	for (uint64_t seed = 1; seed <= N_RUNS; seed++) {
-		dg_partition_options options = { .edge_paths = edges,
-						 .n_edge_paths = 1,
+		dg_partition_options options = { .input = { .edges = edges, .n_edges = 1 },
 						 .output = p->output,
 						 .method = "random",
 						 .force = 1 };
@@ -594,9 +593,8 @@ static dg_store *open_part(const dg_partition_report *report, uint32_t part)
 
 static dg_partition_report partition_example(struct place *p, uint32_t halo_hops)
 {
-	const char *const edges[] = { p->edges };
-	const dg_partition_options options = { .edge_paths = edges,
-					       .n_edge_paths = 1,
+	const dg_input_edges edges[] = { { .path = p->edges } };
+	const dg_partition_options options = { .input = { .edges = edges, .n_edges = 1 },
 					       .n_parts = 2,
 					       .output = p->output,
 					       .halo_hops = halo_hops,

@@ -82,17 +82,18 @@ static void partition(struct place *p)
 {
 	char *edges = write_npy(p, "edges.npy", "<i8", "(2000, 2)", p->pairs, sizeof p->pairs);
 	char *output = tmpdir_path(p->dir, "g");
-	const dg_partition_data feat = { .name = "feat", .path = p->source.data[0].paths[0] };
-	const dg_partition_data weight = { .name = "weight", .path = p->source.data[1].paths[0] };
-	const dg_partition_options options = { .edge_paths = (const char *const[]){ edges },
-					       .n_edge_paths = 1,
+	const dg_input_data feat = { .name = "feat", .path = p->source.data[0].paths[0] };
+	const dg_input_data weight = { .name = "weight", .path = p->source.data[1].paths[0] };
+	const dg_input_edges list = { .path = edges };
+	const dg_partition_options options = { .input = { .edges = &list,
+							  .n_edges = 1,
+							  .node_data = &feat,
+							  .n_node_data = 1,
+							  .edge_data = &weight,
+							  .n_edge_data = 1 },
 					       .n_parts = N_PARTS,
 					       .output = output,
 					       .method = "random",
-					       .node_data = &feat,
-					       .n_node_data = 1,
-					       .edge_data = &weight,
-					       .n_edge_data = 1,
 					       .seed = 3 };
 	dg_partition_report report;
 	dg_error err = { 0 };
