@@ -74,7 +74,7 @@ dg_status dgi_conns_move(struct dgi_conn *const *conns, size_t n, struct dgi_dea
 	st = wait_ready(polls, n, deadline, err);
 	for (size_t i = 0; !st && i < n; i++)
 		if (polls[i].revents)
-			status[i] = move_one(conns[i], polls[i].revents, &errs[i]);
+			status[i] = move_one(conns[i], polls[i].revents, errs ? &errs[i] : NULL);
 	free(polls);
 	return st;
 }
