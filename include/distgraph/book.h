@@ -182,6 +182,14 @@ DG_API void dg_book_tensor_key(const dg_book *book, const dg_tensor_info *tensor
 			       char out[DG_KEY_TEXT_BYTES]);
 
 /*
+ * The name of a tensor as DGL's feature files have it, "<node type>/<name>" or
+ * "<src>:<relation>:<dst>/<name>", names escaped as in keys. Which tensors there are says
+ * dg_store_tensors(); those with DG_TENSOR_SYSTEM are no features.
+ */
+DG_API void dg_book_feature_key(const dg_book *book, const dg_tensor_info *tensor,
+				char out[DG_KEY_TEXT_BYTES]);
+
+/*
  * Which of @tensors is meant by @text: a full key, a bare name that only one of them has, or
  * "<type>/<name>". DGL's older form with ':' in place of '~' is understood too. System tensors
  * are found by full key only. Sets *@index.

@@ -11,6 +11,7 @@
 #include <distgraph/input.h>
 #include <distgraph/log.h>
 #include <distgraph/partition.h>
+#include <distgraph/partition_load.h>
 #include <distgraph/plan.h>
 #include <distgraph/server.h>
 #include <distgraph/split.h>

@@ -101,6 +101,17 @@ void dg_book_tensor_key(const dg_book *book, const dg_tensor_info *tensor,
 		       tensor->side == DG_EDGE ? "edge" : "node", type, name);
 }
 
+void dg_book_feature_key(const dg_book *book, const dg_tensor_info *tensor,
+			 char out[DG_KEY_TEXT_BYTES])
+{
+	char type[DGI_EDGE_TYPE_TEXT_BYTES];
+	char name[DGI_NAME_TEXT_BYTES];
+
+	type_text(book, tensor, type);
+	(void)dgi_name_escape(tensor->name, name);
+	(void)snprintf(out, DG_KEY_TEXT_BYTES, "%s/%s", type, name);
+}
+
 /* --- Finding --- */
 
 /* Is @text "<type><separator><name>" of this tensor, names escaped? */
