@@ -572,6 +572,17 @@ def read_files(path):
     return files
 
 
+OUTSIDE = 65535  # in place of an edge type: arrays of outside ids
+
+
+def mix_integer(number):
+    """Section 8a: the hash of an integer."""
+    x = (number + 0x9e3779b97f4a7c15) % 2**64
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9 % 2**64
+    x = (x ^ x >> 27) * 0x94d049bb133111eb % 2**64
+    return x ^ x >> 31
+
+
 class Store:
     def __init__(self, path):
         self.files = read_files(path)
@@ -718,7 +729,46 @@ class Store:
         for array in self.arrays.values():
             need(len(array["data"]) == array["n"] * DTYPES[array["dtype"]][1], "a segment is missing")
         self.check_groups()
+        self.outside = self.read_outside()
         self.newest = self.log
+
+    def read_outside(self):
+        """Section 8a: what the nodes of each type were called, and the part's share of the index."""
+        arrays = {kind: self.elements(a) for (etype, kind), a in self.arrays.items()
+                  if etype == OUTSIDE}
+        if not arrays:
+            return None
+        need(sorted(arrays) == [1, 2, 3, 4, 5], "outside ids: arrays")
+        head, values, words, hashes, ids = (arrays[kind] for kind in (1, 2, 3, 4, 5))
+        text = b"".join(word.to_bytes(8, "little", signed=True) for word in words)
+        types = self.book["node_types"]
+        need(len(head) == 5 * len(types) and len(hashes) == len(ids), "outside ids: lengths")
+        parts = self.superblock["n_parts"]
+        out = []
+        for t, node_type in enumerate(types):
+            form, seed, at, index, n = head[5 * t:5 * t + 5]
+            if form == 0:
+                out.append(None)
+                continue
+            owned = node_type["nodes"][self.superblock["part"]]
+            mine = values[at:at + owned + (form == 2)]
+            need(form in (1, 2) and len(mine) == owned + (form == 2), "outside ids: values")
+            if form == 2:
+                mine = [text[a:b].decode() for a, b in zip(mine, mine[1:])]
+            share = [(h % 2**64, i) for h, i in zip(hashes[index:index + n], ids[index:index + n])]
+            need(len(share) == n, "outside ids: index")
+            need(all(a[0] < b[0] for a, b in zip(share, share[1:])), "outside ids: order of hashes")
+            need(all(h * parts >> 64 == self.superblock["part"] for h, _ in share),
+                 "outside ids: a hash of another part")
+            need(all(0 <= i < sum(node_type["nodes"]) for _, i in share), "outside ids: an id")
+            first = sum(node_type["nodes"][:self.superblock["part"]])
+            index_of = dict(share)
+            for i, called in enumerate(mine):
+                h = mix_integer(called) if form == 1 else xxh3(called.encode(), seed % 2**64)
+                need(h * parts >> 64 != self.superblock["part"] or index_of.get(h) == first + i,
+                     f"outside ids: '{called}' is not in the index")
+            out.append({"called": mine, "index": [[f"{h:016x}", i] for h, i in share]})
+        return out
 
     def check_groups(self):
         """Section 10: tensors of a row group go together."""
@@ -796,7 +846,8 @@ class Store:
             "book": self.book,
             "arrays": [{"edge_type": etype, "array": array, "dtype": DTYPES[a["dtype"]][0],
                         "elements": self.elements(a)}
-                       for (etype, array), a in sorted(self.arrays.items())],
+                       for (etype, array), a in sorted(self.arrays.items()) if etype != OUTSIDE],
+            **({"outside_ids": self.outside} if self.outside else {}),
             "tensors": [{"id": t["id"], "name": t["name"], "side": ("node", "edge")[t["side"]],
                          "type": t["type"], "original_numbering": t["numbering"] == 1,
                          "dtype": DTYPES[t["dtype"]][0], "shape": t["shape"],

@@ -10,6 +10,7 @@
 #include <distgraph/export.h>
 #include <distgraph/input.h>
 #include <distgraph/log.h>
+#include <distgraph/outside.h>
 #include <distgraph/partition.h>
 #include <distgraph/partition_load.h>
 #include <distgraph/plan.h>

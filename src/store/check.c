@@ -3,7 +3,9 @@
  * partition of the graph in its book.
  */
 #include "book.h"
+#include "check_outside.h"
 #include "fail.h"
+#include "outside_format.h"
 #include "volume_check.h"
 
 #include <inttypes.h>
@@ -55,6 +57,7 @@ struct checking {
 	int32_t inner_etype; /* -1: none */
 	int64_t n_inner;
 	bool no_memory;
+	struct dgi_check_outside outside;
 };
 
 /* --- Names and findings --- */
@@ -81,11 +84,22 @@ static const char *array_name(uint8_t kind)
 	}
 }
 
+static const char *outside_name(uint8_t kind)
+{
+	static const char *const names[] = { "", "head", "values", "text", "hashes", "ids" };
+
+	return kind >= DGI_OUTSIDE_HEAD && kind <= DGI_OUTSIDE_IDS ? names[kind] : "unknown array";
+}
+
 static void name_array(void *context, uint16_t etype, uint8_t kind, char out[DG_KEY_TEXT_BYTES])
 {
 	const struct checking *c = context;
 	dg_edge_type type = { 0 };
 
+	if (etype == DGI_OUTSIDE_ETYPE) {
+		(void)snprintf(out, DG_KEY_TEXT_BYTES, "outside ids %s", outside_name(kind));
+		return;
+	}
 	if (c->book && kind != DG_GRAPH_HALO_NODES)
 		type = dg_book_edge_type(c->book, etype);
 	if (kind == DG_GRAPH_HALO_NODES && c->book && dg_book_node_type(c->book, etype))
@@ -134,6 +148,11 @@ static void tell_array(struct checking *c, uint16_t etype, uint8_t kind, const d
 	tell(c, DGI_GRAPH_FILE, name, what);
 }
 
+static void tell_outside(void *context, uint8_t kind, const dg_error *what)
+{
+	tell_array(context, DGI_OUTSIDE_ETYPE, kind, what);
+}
+
 /* --- The book --- */
 
 static void take_book(struct checking *c, dg_book *book)
@@ -180,6 +199,8 @@ static void on_book(void *context, const struct dgi_superblock *superblock, cons
 		return;
 	}
 	c->part = superblock->part;
+	c->outside.book = book;
+	c->outside.part = superblock->part;
 	take_book(c, book);
 }
 
@@ -279,6 +300,10 @@ static void on_array(void *context, uint16_t etype, uint8_t kind, dg_dtype dtype
 
 	if (!c->book || c->no_memory)
 		return;
+	if (etype == DGI_OUTSIDE_ETYPE) {
+		dgi_check_outside_array(&c->outside, kind, dtype, n, tell_outside, c);
+		return;
+	}
 	if (!is_of_type(c, etype, kind)) {
 		(void)dgi_fail(&what, DG_MISMATCH, "no type of the book has it");
 		tell_array(c, etype, kind, &what);
@@ -471,6 +496,8 @@ static void on_elements(void *context, uint16_t etype, uint8_t kind, int64_t fir
 	const char *at = elements;
 	dg_dtype dtype;
 
+	if (c->book && etype == DGI_OUTSIDE_ETYPE)
+		dgi_check_outside_elements(&c->outside, kind, first, n, elements, tell_outside, c);
 	if (!c->book || c->no_memory || !is_of_type(c, etype, kind))
 		return;
 	dtype = (dg_dtype)c->dtypes[N_KINDS * etype + kind];
@@ -529,6 +556,7 @@ dg_status dg_store_check(const char *path, int deep, dg_finding_fn *found, void 
 			check_halo_counts(&c);
 		}
 	}
+	dgi_check_outside_clear(&c.outside);
 	dgi_book_free(c.book);
 	free(c.arrays);
 	free(c.dtypes);

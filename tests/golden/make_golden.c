@@ -6,6 +6,7 @@
  * `journaled` is what a server leaves that was killed twice, the first time between two transactions of
  * a checkpoint: images of different log numbers, and a journal with every operation on every dtype.
  * `under_way` has large fills of which some parts are applied. `grown` has tensors that were created and dropped later. `closed` was closed cleanly after a push whose entry spanned blocks.
+ * `named` has outside ids: integers of one node type, strings of another, none of a third.
  */
 #include "book.h"
 #include "bytes.h"
@@ -14,6 +15,7 @@
 #include "large.h"
 #include "make.h"
 #include "ops.h"
+#include "outside.h"
 #include "record.h"
 #include "rng.h"
 
@@ -713,6 +715,113 @@ static void make_under_way(const char *path)
 	run_killed(live_with_fills, path);
 }
 
+/* --- Outside ids --- */
+
+#define NAMED 9 /* nodes of each type, in two parts */
+
+/* Relabelled id i is original number 2 i modulo NAMED. */
+static dg_status give_original(void *context, uint16_t type, int64_t first, size_t n, dg_id *out,
+			       dg_error *err)
+{
+	(void)context;
+	(void)type;
+	(void)err;
+	for (size_t i = 0; i < n; i++)
+		out[i] = (first + (dg_id)i) * 2 % NAMED;
+	return DG_OK;
+}
+
+static dg_status give_internal(void *context, uint16_t type, int64_t first, size_t n, dg_id *out,
+			       dg_error *err)
+{
+	(void)context;
+	(void)type;
+	(void)err;
+	for (size_t i = 0; i < n; i++)
+		out[i] = (first + (dg_id)i) * 5 % NAMED;
+	return DG_OK;
+}
+
+static void write_file(const char *path, const void *head, size_t n_head, const char *text)
+{
+	FILE *file = fopen(path, "wb");
+
+	if (!file || fwrite(head, 1, n_head, file) != n_head ||
+	    fwrite(text, 1, strlen(text), file) != strlen(text) || fclose(file) != 0) {
+		perror(path);
+		exit(1);
+	}
+}
+
+static void make_named_store(const char *path, dg_book *book, struct dgi_outside_writer *writer)
+{
+	const struct dgi_superblock superblock = {
+		.store_uuid = { { 0x60, 0x1d, 3, 4, 5, 6, 0x47 } },
+		.cluster_uuid = { { 0xc1, 2, 3, 4, 5, 6, 0x47 } },
+		.part = 1,
+		.n_parts = PARTS
+	};
+	struct dgi_volume_maker *maker;
+	dg_error err = { 0 };
+	uint8_t *bytes;
+	size_t n;
+
+	must(dgi_book_encode(book, &bytes, &n, &err), &err);
+	if (mkdir(path, 0700) != 0) {
+		perror(path);
+		exit(1);
+	}
+	must(dgi_volume_make(path, &superblock, bytes, n, &maker, &err), &err);
+	dgi_volume_maker_set_segment_bytes(maker, SEGMENT_BYTES);
+	must(dgi_outside_ids_write(writer, 1, maker, &err), &err);
+	must(dgi_volume_maker_close(maker, true, &err), &err);
+	free(bytes);
+}
+
+static void make_named(const char *directory)
+{
+	static const char *const names[] = { "plain", "numbered", "called" };
+	static const int64_t counts[] = { 4, 5, 3, 6, 2, 7 };
+	static const struct dgi_book_spec spec = {
+		.n_parts = PARTS, .n_node_types = 3, .node_types = names, .node_counts = counts
+	};
+	static const int64_t integers[NAMED] = { 5,  -1, 1000000007, INT64_MIN, 0,
+						 99, 42, 7,	     INT64_MAX };
+	static const char *const called[NAMED] = { "Ångström", "x",   "",  "Lovelace, Ada", "y",
+						   "naïve",    "a b", "A", "eight" };
+	uint64_t offsets[NAMED + 1] = { 0 };
+	char text[200] = "";
+	char path[4096], numbers[4200], strings[4200];
+	struct dgi_outside_type types[3] = { { 0 } };
+	struct dgi_outside_input input = { .types = types,
+					   .internal_of = give_internal,
+					   .original_of = give_original,
+					   .work = directory };
+	struct dgi_outside_writer *writer;
+	dg_error err = { 0 };
+	dg_book *book;
+
+	must(dgi_book_new(&spec, &book, &err), &err);
+	input.book = book;
+	(void)snprintf(path, sizeof path, "%s/named", directory);
+	(void)snprintf(numbers, sizeof numbers, "%s.numbers", path);
+	(void)snprintf(strings, sizeof strings, "%s.strings", path);
+	for (int i = 0; i < NAMED; i++) {
+		offsets[i + 1] = offsets[i] + strlen(called[i]);
+		strcat(text, called[i]);
+	}
+	write_file(numbers, integers, sizeof integers, "");
+	write_file(strings, offsets, sizeof offsets, text);
+	types[1] = (struct dgi_outside_type){ DG_OUTSIDE_INTEGERS, numbers };
+	types[2] = (struct dgi_outside_type){ DG_OUTSIDE_STRINGS, strings };
+	must(dgi_outside_writer_open(&input, &writer, &err), &err);
+	make_named_store(path, book, writer);
+	dgi_outside_writer_close(writer);
+	dgi_book_free(book);
+	(void)unlink(numbers);
+	(void)unlink(strings);
+}
+
 int main(int argc, char **argv)
 {
 	char path[4096];
@@ -729,5 +838,6 @@ int main(int argc, char **argv)
 	make_grown(path);
 	(void)snprintf(path, sizeof path, "%s/under_way", argv[1]);
 	make_under_way(path);
+	make_named(argv[1]);
 	return 0;
 }
