@@ -2,6 +2,7 @@
  * Any body of any type: decode or refuse, never read beyond it; what decodes encodes to the same
  * fields. The first byte chooses the type and whether it is a reply.
  */
+#include "ids_message.h"
 #include "message.h"
 
 #include <stdlib.h>
@@ -102,6 +103,36 @@ static void fuzz_push(const void *body, size_t n)
 	touch(push.data, dgi_push_operands(push.n, push.flags) * push.row_bytes);
 }
 
+static void fuzz_ids(const void *body, size_t n)
+{
+	uint8_t again[DGI_PREFIX_BYTES];
+	struct dgi_ids_request request;
+
+	if (dgi_ids_request_decode(body, n, &request, NULL) != DG_OK)
+		return;
+	touch(request.numbers, request.n * sizeof *request.numbers);
+	dgi_ids_request_encode(&request, again);
+	expect(memcmp(again, body, 4) == 0 && memcmp(again + 8, (const uint8_t *)body + 8, 8) == 0);
+}
+
+static void fuzz_ids_answer(const void *body, size_t n)
+{
+	struct dgi_ids_answer answer;
+	uint8_t *again;
+
+	if (dgi_ids_answer_decode(body, n, &answer, NULL) != DG_OK)
+		return;
+	expect(dgi_ids_answer_bytes(&answer) == n);
+	again = malloc(n);
+	if (again) {
+		dgi_ids_answer_encode(&answer, again);
+		expect(memcmp(again + 8, (const uint8_t *)body + 8, 24) == 0);
+		expect(memcmp(again + 64, (const uint8_t *)body + 64, n - 64) == 0);
+	}
+	free(again);
+	dgi_ids_answer_clear(&answer);
+}
+
 static void fuzz_body(const struct dgi_frame *frame, const void *body, size_t n)
 {
 	bool reply = frame->flags & DGI_FRAME_REPLY;
@@ -122,6 +153,9 @@ static void fuzz_body(const struct dgi_frame *frame, const void *body, size_t n)
 		break;
 	case DGI_PULL:
 		(reply ? fuzz_pulled : fuzz_pull)(body, n);
+		break;
+	case DGI_IDS:
+		(reply ? fuzz_ids_answer : fuzz_ids)(body, n);
 		break;
 	case DGI_SESSION:
 		(void)dgi_session_end_decode(body, n, &end, NULL);

@@ -16,6 +16,8 @@
 /* Rows of one pull or push. */
 #define DGI_ROWS_MAX (4U << 20)
 
+#define DGI_IDS_BATCH 4096 /* numbers of one question about outside ids */
+
 #define DGI_PREFIX_BYTES 64 /* fields in front of the arrays of a pull or push */
 #define DGI_HELLO_BYTES 128
 #define DGI_WELCOME_BYTES 128
@@ -40,7 +42,9 @@
 	  DGI_PREFIX_BYTES, DGI_FRAME_BODY_BYTES_MAX) \
 	X(PUSH, 5, "push", DGI_PREFIX_BYTES, DGI_FRAME_BODY_BYTES_MAX, DGI_PUSHED_BYTES, \
 	  DGI_PUSHED_BYTES) \
-	X(SESSION, 6, "session", DGI_SESSION_BYTES, DGI_SESSION_BYTES, 0, 0)
+	X(SESSION, 6, "session", DGI_SESSION_BYTES, DGI_SESSION_BYTES, 0, 0) \
+	X(IDS, 7, "ids", DGI_PREFIX_BYTES, DGI_PREFIX_BYTES + 8 * DGI_IDS_BATCH, \
+	  DGI_PREFIX_BYTES, DGI_FRAME_BODY_BYTES_MAX)
 
 enum dgi_message_type {
 #define DGI_MESSAGE_ENUM(name, number, text, least, most, reply_least, reply_most) \

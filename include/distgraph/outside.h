@@ -11,6 +11,7 @@
 #ifndef DISTGRAPH_OUTSIDE_H
 #define DISTGRAPH_OUTSIDE_H
 
+#include <distgraph/client.h>
 #include <distgraph/store.h>
 
 #ifdef __cplusplus
@@ -37,21 +38,27 @@ typedef struct dg_outside_ids {
 
 DG_API void dg_outside_ids_clear(dg_outside_ids *ids);
 
-/*
- * How the nodes or edges of a type are called, by the opened stores of all partitions, by number.
- * Fails with NOTFOUND (no such type), MISMATCH (stores that do not belong together), CORRUPT, NOMEM.
- */
-DG_API dg_status dg_stores_outside_form(dg_store *const *stores, uint32_t n_stores, dg_side side,
-					uint16_t type, dg_outside_form *form, dg_error *err);
-/* What @ids were called, in their order. Fails with RANGE (no such id), and as above. */
-DG_API dg_status dg_stores_to_outside(dg_store *const *stores, uint32_t n_stores, dg_side side,
-				      uint16_t type, const dg_id *ids, size_t n,
-				      dg_outside_ids *out, dg_error *err);
+/* How the nodes or edges of a type are called. Fails with NOTFOUND (no such type), and as a pull. */
+DG_API dg_status dg_client_outside_form(dg_client *client, dg_side side, uint16_t type,
+					dg_outside_form *form, dg_error *err);
+/* What @ids were called, in their order. Fails with RANGE (no such id), NOTFOUND, and as a pull. */
+DG_API dg_status dg_client_to_outside(dg_client *client, dg_side side, uint16_t type,
+				      const dg_id *ids, size_t n, dg_outside_ids *out,
+				      dg_error *err);
 /*
  * The ids of what was called so, in order, repeats allowed. @ids of a form other than the type's
  * are refused with INVALID, integers for numbers excepted. Fails with NOTFOUND or RANGE (names
- * the first that there is not), and as above.
+ * the first that there is not), and as a pull.
  */
+DG_API dg_status dg_client_from_outside(dg_client *client, dg_side side, uint16_t type,
+					const dg_outside_ids *ids, dg_id *out, dg_error *err);
+
+/* The same by the opened stores of all partitions, by number, without any server. */
+DG_API dg_status dg_stores_outside_form(dg_store *const *stores, uint32_t n_stores, dg_side side,
+					uint16_t type, dg_outside_form *form, dg_error *err);
+DG_API dg_status dg_stores_to_outside(dg_store *const *stores, uint32_t n_stores, dg_side side,
+				      uint16_t type, const dg_id *ids, size_t n,
+				      dg_outside_ids *out, dg_error *err);
 DG_API dg_status dg_stores_from_outside(dg_store *const *stores, uint32_t n_stores, dg_side side,
 					uint16_t type, const dg_outside_ids *ids, dg_id *out,
 					dg_error *err);

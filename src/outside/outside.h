@@ -9,6 +9,7 @@
 #ifndef DGI_OUTSIDE_H
 #define DGI_OUTSIDE_H
 
+#include "ids_message.h"
 #include "outside_format.h"
 #include "volume.h"
 
@@ -20,34 +21,6 @@ uint64_t dgi_outside_hash_integer(int64_t id);
 uint64_t dgi_outside_hash_string(const void *text, size_t n, uint64_t seed);
 
 /* --- Asking a partition --- */
-
-enum dgi_ids_operation {
-	DGI_IDS_ABOUT = 0, /* form and seed of a type; no numbers */
-	DGI_IDS_OUTSIDE =
-		1, /* numbers are relabelled ids the partition owns: what they are called */
-	DGI_IDS_LOOKUP = 2, /* numbers are hashes of its share of the index: their ids, or -1 */
-};
-
-#define DGI_IDS_BATCH 65536 /* numbers of one request, at most */
-
-struct dgi_ids_request {
-	uint16_t type; /* of nodes */
-	uint16_t operation;
-	size_t n;
-	const int64_t *numbers;
-};
-
-/* Zero is an empty one. */
-struct dgi_ids_answer {
-	dg_outside_form form;
-	uint64_t seed;
-	size_t n; /* numbers answered: the first of those asked, all of them unless room ran out */
-	int64_t *numbers; /* n; of strings n + 1 offsets into text, the first 0 */
-	char *text;
-	size_t text_bytes;
-};
-
-void dgi_ids_answer_clear(struct dgi_ids_answer *answer);
 
 /* The outside ids of a store, opened. */
 struct dgi_outside_part {

@@ -26,13 +26,6 @@ uint64_t dgi_outside_hash_string(const void *text, size_t n, uint64_t seed)
 	return XXH3_64bits_withSeed(text, n, seed);
 }
 
-void dgi_ids_answer_clear(struct dgi_ids_answer *answer)
-{
-	free(answer->numbers);
-	free(answer->text);
-	*answer = (struct dgi_ids_answer){ 0 };
-}
-
 /* --- Opening --- */
 
 static dg_status fail_head(const struct dgi_outside_part *p, uint16_t type, dg_error *err)
@@ -190,7 +183,7 @@ static dg_status answer_outside(const struct dgi_outside_part *p, const int64_t 
 				const struct dgi_ids_request *r, size_t room,
 				struct dgi_ids_answer *out, dg_error *err)
 {
-	bool strings = out->form == DG_OUTSIDE_STRINGS, fits = true;
+	bool fits = true;
 	size_t capacity = 0;
 	dg_id start, end;
 	dg_status st = DG_OK;
@@ -204,7 +197,7 @@ static dg_status answer_outside(const struct dgi_outside_part *p, const int64_t 
 					"node id %" PRId64 " of type %u is not of part %" PRIu32
 					", which has [%" PRId64 ", %" PRId64 ")",
 					r->numbers[i], r->type, p->part, start, end);
-		if (strings)
+		if (out->strings)
 			st = answer_string(p, at, room, &capacity, out, &fits, err);
 		else
 			st = read_values(p, at, 1, &out->numbers[out->n++], err);
@@ -312,6 +305,7 @@ dg_status dgi_outside_answer(const struct dgi_outside_part *part,
 	out->numbers = calloc(request->n + 1, sizeof *out->numbers);
 	if (!out->numbers)
 		return dgi_fail_memory(err, "outside ids");
+	out->strings = request->operation == DGI_IDS_OUTSIDE && out->form == DG_OUTSIDE_STRINGS;
 	st = request->operation == DGI_IDS_OUTSIDE
 		     ? answer_outside(part, head, request, room, out, err)
 		     : answer_lookup(part, head, request, out, err);

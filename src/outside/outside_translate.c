@@ -113,7 +113,8 @@ static dg_status check_answer(const struct dgi_ids_request *r, const struct dgi_
 			err, DG_MISMATCH,
 			"node type %u: one partition has outside ids of form %d, another %d",
 			r->type, (int)form, (int)a->form);
-	if (a->n == 0 || a->n > r->n)
+	if (a->n == 0 || a->n > r->n ||
+	    a->strings != (form == DG_OUTSIDE_STRINGS && r->operation == DGI_IDS_OUTSIDE))
 		return dgi_fail(err, DG_PROTO, "%zu ids answered of %zu", a->n, r->n);
 	return DG_OK;
 }

@@ -3,6 +3,7 @@
 
 #include "deadline.h"
 #include "fail.h"
+#include "outside.h"
 #include "sessions.h"
 #include "uuid.h"
 
@@ -125,6 +126,44 @@ dg_status dgi_service_describe(const struct dgi_service *service, const void *bo
 	else
 		*written = dgi_described_encode(tensors, n_tensors, first, out, room);
 	free(tensors);
+	return st;
+}
+
+/* What strings of one answer may take. */
+#define IDS_BYTES ((size_t)4 << 20)
+
+static dg_status answer_ids(const struct dgi_service *service, const void *body, size_t n,
+			    struct dgi_ids_answer *out, dg_error *err)
+{
+	struct dgi_outside_part part = { 0 };
+	struct dgi_ids_request request;
+	dg_status st = dgi_ids_request_decode(body, n, &request, err);
+
+	if (st)
+		return st;
+	st = dgi_outside_part_open(service->volume, dg_store_book(service->store),
+				   service->info.part, &part, err);
+	if (!st)
+		st = dgi_outside_answer(&part, &request, IDS_BYTES, out, err);
+	dgi_outside_part_clear(&part);
+	return st;
+}
+
+dg_status dgi_service_ids(const struct dgi_service *service, const void *body, size_t n,
+			  struct dgi_pool *pool, uint8_t **block, size_t *bytes, dg_error *err)
+{
+	struct dgi_ids_answer answer = { 0 };
+	dg_status st = answer_ids(service, body, n, &answer, err);
+
+	if (st)
+		return st;
+	*bytes = dgi_ids_answer_bytes(&answer);
+	*block = dgi_pool_get(pool, *bytes);
+	if (*block)
+		dgi_ids_answer_encode(&answer, *block);
+	else
+		st = dgi_fail_memory(err, "ids");
+	dgi_ids_answer_clear(&answer);
 	return st;
 }
 

@@ -8,6 +8,7 @@
 #define DGI_SERVICE_H
 
 #include "message.h"
+#include "pool.h"
 #include "store.h"
 
 #include <stdatomic.h>
@@ -34,6 +35,13 @@ void dgi_service_ping(const struct dgi_service *service, uint8_t out[DGI_STATUS_
 /* Writes the answer into @out of @room bytes and sets *written. Fails with PROTO, RANGE. */
 dg_status dgi_service_describe(const struct dgi_service *service, const void *body, size_t n,
 			       void *out, size_t room, size_t *written, dg_error *err);
+
+/*
+ * Answers about outside ids in a block of @pool, which is given. Fails with PROTO, NOTFOUND, RANGE (an
+ * id of another partition), CORRUPT, NOMEM.
+ */
+dg_status dgi_service_ids(const struct dgi_service *service, const void *body, size_t n,
+			  struct dgi_pool *pool, uint8_t **block, size_t *bytes, dg_error *err);
 
 /* A pull that can be served, its rows translated to those of the store. */
 struct dgi_pull_plan {

@@ -212,6 +212,19 @@ static void handle_describe(struct dgi_session *s, const struct dgi_message *m)
 		dgi_reply_block(s, &m->frame, block, n);
 }
 
+static void handle_ids(struct dgi_session *s, const struct dgi_message *m)
+{
+	uint8_t *block = NULL;
+	dg_error err = { 0 };
+	size_t n = 0;
+
+	if (dgi_service_ids(&s->server->service, m->body, m->head_bytes, s->conn.in.pool, &block,
+			    &n, &err) != DG_OK)
+		dgi_reply_error(s, &m->frame, &err);
+	else
+		dgi_reply_block(s, &m->frame, block, n);
+}
+
 uint64_t dgi_session_settled(struct dgi_session *s)
 {
 	uint64_t settled = atomic_load(&s->progress.n_settled);
@@ -427,6 +440,9 @@ static void handle(struct dgi_session *s, struct dgi_message *m)
 			break;
 		case DGI_DESCRIBE:
 			handle_describe(s, m);
+			break;
+		case DGI_IDS:
+			handle_ids(s, m);
 			break;
 		case DGI_PULL:
 			kept = handle_pull(s, m);

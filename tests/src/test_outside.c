@@ -2,11 +2,15 @@
 #include "test.h"
 
 #include "book.h"
+#include "cluster.h"
 #include "outside.h"
 #include "rng.h"
 #include "store.h"
 #include "tmpdir.h"
 
+#include <distgraph/server.h>
+
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -273,7 +277,7 @@ static void assert_writer_fails(const struct dgi_outside_input *input, const cha
 static void the_same_id_twice_is_refused(void **state)
 {
 	struct dgi_outside_input input = input_of();
-	int64_t kept = integers[400];
+	int64_t kept = integers[400], kept_too = integers[30];
 	char kept_text[24];
 
 	(void)state;
@@ -282,6 +286,7 @@ static void the_same_id_twice_is_refused(void **state)
 	assert_writer_fails(&input, "outside ids of node type 'paper'");
 	assert_writer_fails(&input, "id 77 is there twice");
 	integers[400] = kept;
+	integers[30] = kept_too;
 	write_file(types[1].path, integers, sizeof integers, "", 0);
 	memcpy(kept_text, strings[600], sizeof kept_text);
 	memcpy(strings[600], strings[17], sizeof kept_text);
@@ -467,6 +472,102 @@ static void arrays_that_do_not_fit_are_found_by_a_check(void **state)
 	assert_found(0, 5, 6, 2, "outside ids ids: element 1: a node id is none of the graph");
 }
 
+/* --- Through servers --- */
+
+struct running {
+	dg_server *server;
+	pthread_t thread;
+	dg_status status;
+	dg_error err;
+};
+
+static void *run(void *context)
+{
+	struct running *r = context;
+
+	r->status = dg_server_run(r->server, &r->err);
+	return NULL;
+}
+
+static void start(struct running *r, uint32_t part)
+{
+	const dg_server_options options = { 0 };
+	char name[16], *path;
+
+	dg_store_close(stores[part]);
+	stores[part] = NULL;
+	(void)sprintf(name, "part%u", part);
+	path = tmpdir_path(dir, name);
+	assert_ok(dg_server_open(path, &options, &r->server, &r->err), &r->err);
+	assert_int_equal(pthread_create(&r->thread, NULL, run, r), 0);
+	free(path);
+}
+
+static void assert_round_trip(dg_client *client, uint16_t type)
+{
+	int64_t n = dg_book_count(book, DG_NODE, type);
+	dg_id *ids = malloc((size_t)n * sizeof *ids), *back = malloc((size_t)n * sizeof *back);
+	dg_outside_ids out = { 0 };
+	dg_error err = { 0 };
+
+	for (int64_t i = 0; i < n; i++)
+		ids[i] = n - 1 - i;
+	assert_ok(dg_client_to_outside(client, DG_NODE, type, ids, (size_t)n, &out, &err), &err);
+	for (int64_t i = 0; i < n; i++) {
+		dg_id o = original(type, ids[i]);
+
+		if (type == 1)
+			assert_true(out.integers[i] == integers[o]);
+		else
+			assert_memory_equal(out.text + out.offsets[i], strings[o],
+					    strlen(strings[o]));
+	}
+	assert_ok(dg_client_from_outside(client, DG_NODE, type, &out, back, &err), &err);
+	assert_memory_equal(back, ids, (size_t)n * sizeof *ids);
+	dg_outside_ids_clear(&out);
+	free(ids);
+	free(back);
+}
+
+static void servers_translate_as_stores_do(void **state)
+{
+	const struct dgi_cluster_spec spec = {
+		.graph_name = "g", .part_method = "file", .cluster_uuid = { { 9 } }, .book = book
+	};
+	const dg_client_options options = { .timeout_ms = 60000 };
+	int64_t one = 1;
+	const dg_outside_ids number = { .form = DG_OUTSIDE_INTEGERS, .n = 1, .integers = &one };
+	struct running servers[PARTS] = { 0 };
+	char *path = tmpdir_path(dir, "g.json");
+	dg_client *client = NULL;
+	dg_outside_form form;
+	dg_error err = { 0 };
+	dg_id id;
+
+	(void)state;
+	assert_int_equal(unsetenv("DGL_IP_CONFIG"), 0);
+	assert_ok(dgi_cluster_write(dir, &spec, &err), &err);
+	for (uint32_t p = 0; p < PARTS; p++)
+		start(&servers[p], p);
+	assert_ok(dg_client_open(path, &options, &client, &err), &err);
+	for (uint16_t t = 0; t < TYPES; t++) {
+		assert_ok(dg_client_outside_form(client, DG_NODE, t, &form, &err), &err);
+		assert_int_equal(form, t);
+	}
+	assert_round_trip(client, 1);
+	assert_round_trip(client, 2);
+	assert_fails(dg_client_from_outside(client, DG_NODE, 1, &number, &id, &err), DG_NOTFOUND,
+		     &err, "no node of type 'paper' is called 1");
+	dg_client_close(client);
+	for (uint32_t p = 0; p < PARTS; p++) {
+		dg_server_stop(servers[p].server);
+		assert_int_equal(pthread_join(servers[p].thread, NULL), 0);
+		assert_ok(servers[p].status, &servers[p].err);
+		dg_server_close(servers[p].server);
+	}
+	free(path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -479,6 +580,8 @@ int main(void)
 		cmocka_unit_test(stores_with_outside_ids_are_sound),
 		cmocka_unit_test(arrays_that_do_not_fit_are_found_by_a_check),
 		cmocka_unit_test(strings_that_do_not_fit_an_answer_are_asked_for_again),
+		cmocka_unit_test(
+			servers_translate_as_stores_do), /* the last: it closes the stores */
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);
