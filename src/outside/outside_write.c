@@ -224,12 +224,13 @@ static dg_status fill_text(void *context, int64_t first, int64_t n, void *out, d
 		dg_id original;
 		dg_status st;
 
-		if (piece > 0)
+		if (piece > 0) {
 			memcpy(to, t->rest, piece);
-		t->rest += piece;
-		t->n_rest -= piece;
-		to += piece;
-		left -= piece;
+			t->rest += piece;
+			t->n_rest -= piece;
+			to += piece;
+			left -= piece;
+		}
 		if (left == 0)
 			return DG_OK;
 		t->values.started = true;
