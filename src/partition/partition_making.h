@@ -5,11 +5,14 @@
 #include "partition_write.h"
 #include "volume.h"
 
+struct dgi_outside_writer;
+
 struct dgi_making {
 	const struct dgi_cut_graph *graph;
 	uint32_t part;
 	struct dgi_volume_maker *maker;
 	uint32_t n_tensors; /* made so far */
+	struct dgi_outside_writer *outside;
 	struct dgi_progress *progress;
 	int64_t halo_nodes;
 	int64_t halo_edges;

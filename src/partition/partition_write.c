@@ -3,7 +3,7 @@
  *
  * The store asks for elements and rows in its order, and they go from the mapped files of the work
  * directory straight into the page that will hold them. What a partition's structure is, is
- * partition_structure.c's.
+ * partition_structure.c's; outside ids come by partition_outside.c.
  */
 #include "partition_write.h"
 
@@ -12,6 +12,7 @@
 #include "files.h"
 #include "make.h"
 #include "partition_making.h"
+#include "partition_outside.h"
 #include "segment.h"
 #include "uuid.h"
 
@@ -173,6 +174,8 @@ static dg_status make_contents(struct dgi_making *m, dg_error *err)
 	const struct dgi_cut_view *view = &m->graph->view;
 	dg_status st = dgi_structure_make(m, err);
 
+	if (!st)
+		st = dgi_outside_ids_write(m->outside, m->part, m->maker, err);
 	for (uint16_t t = 0; !st && t < view->source->n_node_types; t++)
 		st = make_id_tables(m, DG_NODE, t, &view->nodes[t].original,
 				    &view->nodes[t].internal, err);
@@ -279,6 +282,7 @@ dg_status dgi_partition_write(const char *directory, const struct dgi_cut_graph 
 {
 	const uint32_t n_parts = graph->view.n_parts;
 	struct dgi_written written = { 0 };
+	struct dgi_partition_outside outside = { 0 };
 	uint8_t *book = NULL;
 	size_t book_bytes;
 	uint64_t total = 0;
@@ -287,9 +291,13 @@ dg_status dgi_partition_write(const char *directory, const struct dgi_cut_graph 
 	for (uint32_t p = 0; p < n_parts; p++)
 		total += work_of(graph, p);
 	if (!st)
+		st = dgi_partition_outside_open(graph, work->path, &outside, err);
+	if (!st)
 		st = dgi_progress_begin(progress, "write", total, err);
 	for (uint32_t p = 0; !st && p < n_parts; p++) {
-		struct dgi_making m = { .graph = graph, .part = p, .progress = progress };
+		struct dgi_making m = {
+			.graph = graph, .part = p, .outside = outside.writer, .progress = progress
+		};
 
 		st = make_part(&m, directory, book, book_bytes, work, err);
 		if (st)
@@ -299,6 +307,7 @@ dg_status dgi_partition_write(const char *directory, const struct dgi_cut_graph 
 	}
 	if (!st)
 		st = dgi_progress_end(progress, err);
+	dgi_partition_outside_clear(&outside);
 	free(book);
 	if (!st)
 		*out = written;

@@ -16,9 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Arrays of the halo (docs/format.md, section 8), by edge type; of nodes by node type. */
-enum { HALO_INDPTR = 4, HALO_INDICES = 5, HALO_EDGES = 6, HALO_NODES = 7 };
-
 /* Ids of one kind of one type, ascending. */
 struct ids {
 	dg_id *items;
@@ -53,7 +50,8 @@ struct loading {
 /* --- Arrays of the store --- */
 
 /* Gives all elements, widened, to be freed; without such an array none. */
-static dg_status read_array(struct loading *l, uint16_t type, int array, int64_t **out, int64_t *n)
+static dg_status read_array(struct loading *l, uint16_t type, dg_graph_array array, int64_t **out,
+			    int64_t *n)
 {
 	dg_dtype dtype;
 	dg_status st = dgi_volume_array(l->volume, type, (uint8_t)array, &dtype, n, NULL);
@@ -150,12 +148,12 @@ static dg_status read_halo_edges(struct loading *l, uint16_t etype, struct csc *
 {
 	dg_edge_type type = dg_book_edge_type(l->graph.book, etype);
 	int64_t n_indptr = 0, n_edges = 0;
-	dg_status st = read_array(l, etype, HALO_INDPTR, &out->indptr, &n_indptr);
+	dg_status st = read_array(l, etype, DG_GRAPH_HALO_INDPTR, &out->indptr, &n_indptr);
 
 	if (!st)
-		st = read_array(l, etype, HALO_INDICES, &out->indices, &out->n);
+		st = read_array(l, etype, DG_GRAPH_HALO_INDICES, &out->indices, &out->n);
 	if (!st)
-		st = read_array(l, etype, HALO_EDGES, &out->edges, &n_edges);
+		st = read_array(l, etype, DG_GRAPH_HALO_EDGES, &out->edges, &n_edges);
 	if (st || (n_indptr == 0 && out->n == 0 && n_edges == 0))
 		return st;
 	out->n_rows = n_indptr - 1;
@@ -223,7 +221,7 @@ static dg_status find_halo(struct loading *l, uint16_t type)
 {
 	int64_t *stored = NULL;
 	int64_t n = 0;
-	dg_status st = read_array(l, type, HALO_NODES, &stored, &n);
+	dg_status st = read_array(l, type, DG_GRAPH_HALO_NODES, &stored, &n);
 
 	if (!st && !all_below(stored, n, dg_book_count(l->graph.book, DG_NODE, type)))
 		st = dgi_fail(l->err, DG_CORRUPT, "node type %u: a halo node is none of the graph",
