@@ -21,7 +21,7 @@ void dgi_conn_init(struct dgi_conn *conn, int fd, struct dgi_pool *pool,
 	conn->established = false;
 	conn->ended = false;
 	conn->paused = false;
-	conn->opened_ms = conn->active_ms = dgi_now_ms();
+	conn->opened_ms = conn->active_ms = conn->heard_ms = dgi_now_ms();
 	conn->arriving_ms = conn->leaving_ms = 0;
 	dgi_inbox_init(&conn->in, pool, DGI_FRAME_BODY_BYTES_EARLY);
 	dgi_outbox_init(&conn->out, pool);
@@ -139,7 +139,7 @@ dg_status dgi_conn_receive(struct dgi_conn *conn, dg_error *err)
 		return DG_OK;
 	}
 	dgi_inbox_filled(&conn->in, (size_t)n);
-	conn->active_ms = dgi_now_ms();
+	conn->active_ms = conn->heard_ms = dgi_now_ms();
 	note_arriving(conn, false);
 	return DG_OK;
 }

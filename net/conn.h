@@ -30,6 +30,7 @@ struct dgi_conn {
 	bool ended;  /* the peer sends no more */
 	bool paused; /* the owner wants no bytes for now */
 	int64_t opened_ms, active_ms;
+	int64_t heard_ms;    /* when bytes came last; at first, when it began */
 	int64_t arriving_ms; /* since when a message has been arriving; 0: none is */
 	int64_t leaving_ms;  /* since when the head of the outbox is being sent; 0: none is */
 	struct dgi_inbox in;

@@ -19,6 +19,10 @@
 #define BROKEN_MAX 5	/* connections in a row that end with nonsense are no accident */
 #define FULL_PAUSE_MS 100
 #define LEAVE_MS 1000
+#define QUIET_MS \
+	5000 /* a server that owes an answer and says nothing is asked whether it is there */
+#define DEAD_MS 15000	 /* … and is taken for dead */
+#define KEPT_PING_MS 100 /* between pings that ask what is on disk */
 
 static dg_status begin_session(struct dgi_channel *channel, dg_error *err)
 {
@@ -88,7 +92,8 @@ static void append_sent(struct dgi_channel *channel, struct dgi_piece *piece)
 		end = &(*end)->next;
 	piece->next = NULL;
 	*end = piece;
-	channel->n_sent++;
+	if (channel->n_sent++ == 0)
+		channel->owed_ms = dgi_now_ms();
 	channel->reply_bytes += dgi_piece_reply_bytes(piece);
 }
 
@@ -141,7 +146,7 @@ void dgi_channel_add(struct dgi_channel *channel, struct dgi_piece *piece)
 bool dgi_channel_is_busy(const struct dgi_channel *channel)
 {
 	return channel->waiting || channel->sent || channel->n_unsettled ||
-	       channel->session.waiting;
+	       channel->session.waiting || (channel->session.n_kept && !channel->link.is_open);
 }
 
 /* --- Losing the connection --- */
@@ -154,6 +159,7 @@ static void drop_connection(struct dgi_channel *channel)
 
 	dgi_link_close(&channel->link);
 	dgi_client_session_lost(&channel->session);
+	channel->is_pinged = false;
 	channel->waiting = NULL;
 	while ((piece = channel->sent)) {
 		remove_sent(channel, piece);
@@ -324,7 +330,7 @@ static dg_status send_piece(struct dgi_channel *channel, struct dgi_piece *piece
 		piece->request ? piece->request->deadline : dgi_deadline_in(0);
 	dg_status st;
 
-	if (piece->kind != DGI_PIECE_PUSH)
+	if (piece == channel->waiting)
 		(void)take_waiting(channel);
 	piece->id = ++channel->link.last_id;
 	piece->was_sent = true;
@@ -337,6 +343,48 @@ static dg_status send_piece(struct dgi_channel *channel, struct dgi_piece *piece
 	return st;
 }
 
+/* --- Silence --- */
+
+static int64_t quiet_ms(const struct dgi_channel *channel)
+{
+	int64_t heard_ms = channel->link.conn.heard_ms;
+
+	return dgi_now_ms() - (heard_ms > channel->owed_ms ? heard_ms : channel->owed_ms);
+}
+
+/* Is it time to ask? Of pushes that are answered and kept, since no reply may tell of them otherwise. */
+static bool wants_ping(const struct dgi_channel *channel)
+{
+	if (!channel->link.is_open || channel->is_pinged)
+		return false;
+	if (channel->sent)
+		return quiet_ms(channel) > QUIET_MS;
+	return channel->session.n_kept && !channel->session.open &&
+	       dgi_now_ms() - channel->pinged_ms > KEPT_PING_MS;
+}
+
+/* Whatever the credits: the server's silence is to be told from its death. */
+static dg_status ping(struct dgi_channel *channel, dg_error *err)
+{
+	struct dgi_piece *piece = calloc(1, sizeof *piece);
+
+	if (!piece)
+		return dgi_fail_memory(err, "request");
+	piece->kind = DGI_PIECE_CALL;
+	piece->type = DGI_PING;
+	piece->cost = DGI_REQUEST_OVERHEAD_BYTES;
+	channel->is_pinged = true;
+	channel->pinged_ms = dgi_now_ms();
+	return send_piece(channel, piece, 0, err);
+}
+
+static dg_status check_alive(const struct dgi_channel *channel, dg_error *err)
+{
+	if (channel->sent && quiet_ms(channel) > DEAD_MS)
+		return dgi_fail(err, DG_TIMEOUT, "the server has said nothing for %d ms", DEAD_MS);
+	return DG_OK;
+}
+
 void dgi_channel_send(struct dgi_channel *channel, struct dgi_deadline deadline)
 {
 	dg_error error = { 0 };
@@ -344,8 +392,12 @@ void dgi_channel_send(struct dgi_channel *channel, struct dgi_deadline deadline)
 	struct dgi_piece *piece;
 	uint64_t after;
 
-	if (!dgi_channel_is_busy(channel) || !connect_channel(channel, deadline))
+	if (!dgi_channel_is_busy(channel) && !wants_ping(channel))
 		return;
+	if (!connect_channel(channel, deadline))
+		return;
+	if (wants_ping(channel))
+		st = ping(channel, &error);
 	while (!st && (piece = next_piece(channel, &after)))
 		st = send_piece(channel, piece, after, &error);
 	if (!st)
@@ -400,6 +452,8 @@ static void take_other(struct dgi_channel *channel, struct dgi_piece *piece,
 {
 	dgi_client_session_ended(&channel->session, piece->cost);
 	remove_sent(channel, piece);
+	if (!piece->request && type_of(piece) == DGI_PING)
+		channel->is_pinged = false;
 	if (!st && piece->request && piece->kind == DGI_PIECE_PULL) {
 		st = dgi_piece_take_rows(piece, reply, err);
 		if (st)
@@ -471,6 +525,8 @@ void dgi_channel_take(struct dgi_channel *channel, dg_status moved, const dg_err
 		err = *error;
 	else
 		st = take_all(channel, &err);
+	if (!moved && !st)
+		st = check_alive(channel, &err);
 	if (moved || st)
 		lose(channel, moved ? moved : st, &err);
 }

@@ -26,7 +26,11 @@ struct dgi_channel {
 	int64_t retry_at_ms; /* connect again then; 0: at once */
 	uint32_t retry_ms;   /* the pause after the next failure */
 	int64_t push_at_ms;  /* a push that a full server did not take goes again then */
-	unsigned n_broken;   /* connections in a row that ended with nonsense */
+	/* Of silence: */
+	int64_t owed_ms;   /* since when something was sent and not answered */
+	int64_t pinged_ms; /* when the server was asked last whether it is there */
+	bool is_pinged;	   /* and has not answered yet */
+	unsigned n_broken; /* connections in a row that ended with nonsense */
 	dg_status lost_status;
 	dg_error lost; /* why there is no connection */
 };

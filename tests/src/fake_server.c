@@ -189,6 +189,11 @@ static bool answer_rows(struct fake_server *s, int fd, const struct request *r)
 	return r->frame.type == DGI_PUSH ? answer_push(s, fd, r) : answer_pull(s, fd, r);
 }
 
+static bool is_mute(const struct fake_server *s)
+{
+	return s->manner == FAKE_MUTE_ONCE && s->n_connections == 1;
+}
+
 /* Requests for rows: answered now, held back for a while, or for ever. */
 static bool take_rows(struct fake_server *s, int fd, struct request *r, struct request *held,
 		      size_t *n_held)
@@ -196,7 +201,7 @@ static bool take_rows(struct fake_server *s, int fd, struct request *r, struct r
 	bool going = true;
 	unsigned number = ++s->n_requests;
 
-	if (s->manner == FAKE_SILENT)
+	if (s->manner == FAKE_SILENT || is_mute(s))
 		return true;
 	if (s->manner == FAKE_LOSES || (s->manner == FAKE_LOSES_ONCE && number == 2))
 		return false;
@@ -223,7 +228,7 @@ static bool take(struct fake_server *s, int fd, struct request *r, struct reques
 	case DGI_DESCRIBE:
 		return answer_describe(s, fd, r);
 	case DGI_PING:
-		return answer_ping(s, fd, r);
+		return is_mute(s) || answer_ping(s, fd, r);
 	default:
 		return take_rows(s, fd, r, held, n_held);
 	}

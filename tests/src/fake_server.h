@@ -14,6 +14,7 @@ enum fake_manner {
 	FAKE_HONEST,
 	FAKE_REVERSED,	 /* answers four requests at a time, the last first */
 	FAKE_SILENT,	 /* takes rows' requests and never answers */
+	FAKE_MUTE_ONCE,	 /* … nor pings, on the first connection */
 	FAKE_LOSES_ONCE, /* closes the first connection at its second request for rows */
 	FAKE_LOSES,	 /* closes every connection at its first request for rows */
 	FAKE_SHORT,	 /* answers one row less than asked */

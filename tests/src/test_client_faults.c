@@ -338,6 +338,30 @@ static void a_silent_server_is_named_within_the_deadline(void **state)
 	stop_all();
 }
 
+/* Nothing is lost, nothing comes: the connection is not trusted for ever. */
+static void a_server_that_has_fallen_silent_is_asked_again_on_another_connection(void **state)
+{
+	int64_t began = dgi_now_ms();
+	dg_client *client;
+	dg_request *request;
+	dg_id row = 12;
+	uint8_t out[ROW_BYTES];
+	dg_error err = { 0 };
+
+	(void)state;
+	start_all(ROW_BYTES, FAKE_MUTE_ONCE);
+	client = client_of(0);
+	assert_ok(dg_client_begin_pull(client, &tensors[0], &row, 1, out, &request, &err), &err);
+	assert_ok(dg_client_poll(client, 100, &err), &err);
+	assert_int_equal(dg_request_is_done(request), 0);
+	assert_ok(dg_request_wait(request, &err), &err);
+	assert_rows(out, &row, 1, ROW_BYTES);
+	assert_int_equal(servers[1].n_connections, 2);
+	assert_true(dgi_now_ms() - began < 25000); /* of 30,000 that the call has */
+	dg_client_close(client);
+	stop_all();
+}
+
 static void a_server_that_trickles_does_not_outlast_the_deadline(void **state)
 {
 	int64_t began;
@@ -657,6 +681,8 @@ int main(void)
 		cmocka_unit_test(a_tensor_of_a_type_the_file_lacks_is_refused),
 		cmocka_unit_test(a_dead_server_is_named_at_once),
 		cmocka_unit_test(a_silent_server_is_named_within_the_deadline),
+		cmocka_unit_test(
+			a_server_that_has_fallen_silent_is_asked_again_on_another_connection),
 		cmocka_unit_test(a_server_that_trickles_does_not_outlast_the_deadline),
 		cmocka_unit_test(without_a_server_the_text_says_where_it_was_sought),
 		cmocka_unit_test(a_pull_survives_a_lost_connection),
