@@ -75,7 +75,8 @@ struct dgi_journal {
 	bool flush_later; /* … at this time */
 	struct dgi_deadline flush_at;
 	bool stopping;
-	bool full;	   /* the disk: the group is tried again until there is room */
+	dg_status
+		held_up; /* FULL (the disk) or NOMEM: the group is tried again until there is room */
 	dg_error broken;   /* status other than OK: nothing is committed any more */
 	uint64_t appended; /* newest number in memory */
 	uint64_t durable;
@@ -360,12 +361,12 @@ static uint64_t reusable_bytes(const struct dgi_journal *journal)
 
 static void note_result(struct dgi_journal *journal, dg_status st, const dg_error *err)
 {
-	journal->full = st == DG_FULL || st == DG_NOMEM;
+	journal->held_up = st == DG_FULL || st == DG_NOMEM ? st : DG_OK;
 	if (st == DG_OK) {
 		if (journal->committing->n_entries)
 			journal->durable = group_last(journal->committing);
 		group_empty(journal->committing);
-	} else if (!journal->full) {
+	} else if (!journal->held_up) {
 		journal->broken = *err;
 	}
 	journal->list_bytes = journal->list.bytes;
@@ -394,7 +395,7 @@ static void commit_once(struct dgi_journal *journal)
 	(void)pthread_mutex_unlock(&journal->lock);
 	st = write_transaction(journal, trim_to, trim_max, &err);
 	(void)pthread_mutex_lock(&journal->lock);
-	if (st == DG_FULL && !journal->full)
+	if (st && !journal->held_up && (st == DG_FULL || st == DG_NOMEM))
 		dgi_log(DG_LOG_WARNING, "journal: %s; pushes wait for room", err.text);
 	note_result(journal, st, &err);
 	durable = journal->durable;
@@ -409,7 +410,7 @@ static void commit_once(struct dgi_journal *journal)
 static bool has_ended(const struct dgi_journal *journal)
 {
 	return journal->stopping &&
-	       (journal->full || (journal->forming->n_entries == 0 && !has_trimming(journal)));
+	       (journal->held_up || (journal->forming->n_entries == 0 && !has_trimming(journal)));
 }
 
 static void *commit_groups(void *argument)
@@ -418,7 +419,7 @@ static void *commit_groups(void *argument)
 
 	(void)pthread_mutex_lock(&journal->lock);
 	for (;;) {
-		if (journal->full)
+		if (journal->held_up)
 			wait_for_space(journal);
 		else
 			wait_for_work(journal);
@@ -528,7 +529,7 @@ static dg_status check_locked(const struct dgi_journal *journal, size_t bytes, d
 
 	if (journal->broken.status)
 		return dgi_fail(err, journal->broken.status, "%s", journal->broken.text);
-	if (journal->full || !has_room(journal, bytes))
+	if (journal->held_up || !has_room(journal, bytes))
 		return dgi_fail(err, DG_FULL,
 				"the disk is full: pushes are refused until there is room");
 	if (held + bytes > journal->options.quota_bytes)
@@ -619,10 +620,11 @@ static dg_status stop_waiting(const struct dgi_journal *journal, struct dgi_dead
 {
 	if (journal->broken.status)
 		return dgi_fail(err, journal->broken.status, "%s", journal->broken.text);
-	if (journal->full && dgi_deadline_passed(full_deadline))
-		return dgi_fail(
-			err, DG_FULL,
-			"it was applied, but the disk is full: it will last once there is room");
+	if (journal->held_up && dgi_deadline_passed(full_deadline))
+		return dgi_fail(err, journal->held_up,
+				"it was applied, but %s: it will last once there is room",
+				journal->held_up == DG_FULL ? "the disk is full"
+							    : "memory is short");
 	if (dgi_deadline_passed(deadline))
 		return dgi_fail(err, DG_TIMEOUT,
 				"it was applied, but the disk is slow: not on it yet");
@@ -644,7 +646,7 @@ dg_status dgi_journal_wait(struct dgi_journal *journal, uint64_t log_number, int
 	}
 	/* Looked at before the wait, too: nobody wakes us when it has been broken for long. */
 	while (journal->durable < log_number) {
-		struct timespec until = timespec_of(journal->full ? full_deadline : deadline);
+		struct timespec until = timespec_of(journal->held_up ? full_deadline : deadline);
 
 		st = stop_waiting(journal, deadline, full_deadline, err);
 		if (st)
