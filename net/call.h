@@ -42,7 +42,8 @@ dg_status dgi_reply_check(const struct dgi_message *reply, dg_error *err);
 
 /* Waits until one of @conns has something to do or the deadline comes (TIMEOUT), does it:
  * sends what is queued, takes in what has arrived. A connection that fails gets its status in
- * @status (and its text in @errs, unless that is NULL), which the caller set to OK before; NULL entries are skipped. */
+ * @status (and its text in @errs, unless that is NULL), which the caller set to OK before; NULL
+ * entries are skipped. */
 dg_status dgi_conns_move(struct dgi_conn *const *conns, size_t n, struct dgi_deadline deadline,
 			 dg_status *status, dg_error *errs, dg_error *err);
 
