@@ -190,7 +190,7 @@ static dg_status send_all(struct courier *c, dg_error *err)
 static void fail(struct courier *c, dg_status st, const char *what)
 {
 	if (!c->failure.status)
-		(void)dgi_fail(&c->failure, st, "%s: %s", what, c->failure.text);
+		(void)dgi_fail(&c->failure, st, "%s: %s", what, dg_status_text(st));
 }
 
 static struct parcel *find_parcel(const struct courier *c, uint64_t request_id)
