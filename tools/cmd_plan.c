@@ -9,7 +9,8 @@
 #include <stdio.h>
 
 struct arguments {
-	uint64_t n_parts, n_nodes, n_edges, node_row_bytes, edge_row_bytes, memory;
+	uint64_t n_parts, n_nodes, n_edges, node_row_bytes, edge_row_bytes, memory_bytes;
+	const char *memory;
 	bool json;
 };
 
@@ -21,10 +22,9 @@ static const char about[] =
 	"and\n"
 	"disk are the most it will be, time is about.\n";
 
-static const char examples[] =
-	"  distgraph plan edges.csv.gz -n 8\n"
-	"  distgraph plan edges.npy -n 8 --node-bytes 512 --memory 4000000000\n"
-	"  distgraph plan -n 64 --nodes 111000000 --edges 1600000000\n";
+static const char examples[] = "  distgraph plan edges.csv.gz -n 8\n"
+			       "  distgraph plan edges.npy -n 8 --node-bytes 512 --memory 4G\n"
+			       "  distgraph plan -n 64 --nodes 111000000 --edges 1600000000\n";
 
 static void print_bytes(const char *before, uint64_t bytes)
 {
@@ -105,7 +105,7 @@ static int make_plan(const struct arguments *a, char **inputs, size_t n_inputs)
 					  .n_edges = (int64_t)a->n_edges,
 					  .node_row_bytes = a->node_row_bytes,
 					  .edge_row_bytes = a->edge_row_bytes,
-					  .memory_bytes = a->memory };
+					  .memory_bytes = a->memory_bytes };
 	dg_plan plan;
 	dg_error err;
 
@@ -146,8 +146,9 @@ int cmd_plan(int argc, char **argv)
 		  .help = "the same of an edge" },
 		{ .name = "memory",
 		  .value = "BYTES",
-		  .number = &a.memory,
-		  .help = "what partition will be told to stay within (default 1 GiB)" },
+		  .text = &a.memory,
+		  .help = "what partition will be told to stay within, such as 8G (default: 1G "
+			  "for stream, no limit for the rest)" },
 		{ .name = "json", .flag = &a.json, .help = "print the result as JSON" },
 	};
 	const struct option_set set = {
@@ -163,6 +164,8 @@ int cmd_plan(int argc, char **argv)
 	size_t n;
 	int code = option_parse(&set, argc, argv, &n);
 
+	if (code == OPTION_GO && a.memory)
+		code = option_bytes(&set, "memory", a.memory, &a.memory_bytes);
 	if (code == OPTION_GO && !a.n_parts)
 		code = option_usage_error(&set, "-n PARTS is wanted, 1 to %d", DG_PARTS_MAX);
 	if (code == OPTION_GO && n == 0 && !a.n_nodes)

@@ -23,7 +23,8 @@ typedef struct dg_plan_options {
 	int64_t n_edges;	 /* 0: as the files say, or as many as fit into them by a sample */
 	uint64_t node_row_bytes; /* of all features of a node */
 	uint64_t edge_row_bytes;
-	uint64_t memory_bytes; /* that partitioning will be told to stay within; 0: 1 GiB */
+	uint64_t memory_bytes; /* that partitioning will be told to stay within; 0: 1 GiB for method
+				* stream, no limit for the rest */
 } dg_plan_options;
 
 typedef struct dg_plan_method {

@@ -10,15 +10,20 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MEMORY_DEFAULT ((uint64_t)1 << 30)
-/* Of the tables between reading and writing: ids both ways, row pointers, degrees. */
-#define PIPELINE_NODE_BYTES 40
-#define PIPELINE_FIXED_BYTES ((uint64_t)16 << 20)
-/* An edge while it is sorted: ends and number, twice. */
-#define SORTED_EDGE_BYTES 64
+/* Of the tables between reading and writing, beside ids both ways: row pointers, degrees, owners. */
+#define PIPELINE_NODE_BYTES 20
+#define PIPELINE_FIXED_BYTES ((uint64_t)12 << 20)
+/* Numbers that an edge takes in memory while it is sorted, and on disk while it is cut. */
+#define SORTED_EDGE_NUMBERS 3
+/* In temporary files: an edge as it was read, in its order both ways, in a bucket, as one that leaves. */
+#define WORK_EDGE_ENDS 2
+#define WORK_EDGE_NUMBERS 10
+#define WORK_NODE_BYTES 40
 #define PIPELINE_SECONDS_PER_EDGE 1.5e-6
-/* Of a store without anything in it. */
-#define EMPTY_STORE_BYTES ((uint64_t)1 << 20)
+/* Of a store without anything in it: room that its three files take beforehand. */
+#define EMPTY_STORE_BYTES ((uint64_t)13 << 18)
+/* Id and row pointer of a node in a halo. */
+#define HALO_NODE_IDS 2
 
 static dg_status count(const dg_plan_options *o, dg_plan *plan, dg_error *err)
 {
@@ -61,24 +66,43 @@ static uint64_t id_bytes(int64_t n)
 	return n > INT32_MAX ? 8 : 4;
 }
 
+static int64_t largest_count(const dg_plan *plan)
+{
+	return plan->n_edges > plan->n_nodes ? plan->n_edges : plan->n_nodes;
+}
+
 /* Neighbours, both id tables, degrees, row pointers, the halo at its worst; rows; empty files. */
 static uint64_t store_bytes(const dg_plan_options *o, const dg_plan *plan)
 {
 	const uint64_t of_node = id_bytes(plan->n_nodes), of_edge = id_bytes(plan->n_edges);
 	const uint64_t n = (uint64_t)plan->n_nodes, m = (uint64_t)plan->n_edges;
-	const uint64_t halo = o->n_parts > 1 ? of_node + of_edge : 0;
-	const uint64_t edges = m * (of_node + 2 * of_edge + halo + o->edge_row_bytes);
-	const uint64_t nodes = n * (3 * of_node + 2 * of_edge + o->node_row_bytes);
+	const uint64_t others = n * (o->n_parts - 1); /* all nodes in each halo */
+	const uint64_t halo_edges = o->n_parts > 1 ? m * (of_node + of_edge) : 0;
+	const uint64_t halo_nodes = (m < others ? m : others) * HALO_NODE_IDS * of_edge;
+	const uint64_t edges = m * (of_node + 2 * of_edge + o->edge_row_bytes) + halo_edges;
+	const uint64_t nodes = n * (3 * of_node + 2 * of_edge + o->node_row_bytes) + halo_nodes;
 
 	return edges + edges / 16 + nodes + nodes / 16 + o->n_parts * EMPTY_STORE_BYTES;
+}
+
+/* What stands on disk between reading and writing. */
+static uint64_t work_bytes(const dg_plan_options *o, const dg_plan *plan)
+{
+	const uint64_t n = (uint64_t)plan->n_nodes, m = (uint64_t)plan->n_edges;
+	const uint64_t edge = WORK_EDGE_ENDS * id_bytes(plan->n_nodes) +
+			      WORK_EDGE_NUMBERS * id_bytes(largest_count(plan));
+
+	return m * (edge + o->edge_row_bytes) + n * (WORK_NODE_BYTES + o->node_row_bytes);
 }
 
 static void plan_method(const dg_plan_options *o, const dg_plan *plan, const char *name,
 			struct dgi_estimate cut, dg_plan_method *out)
 {
-	const uint64_t allowed = o->memory_bytes ? o->memory_bytes : MEMORY_DEFAULT;
-	const uint64_t sorted = (uint64_t)plan->n_edges * SORTED_EDGE_BYTES;
-	const uint64_t pipeline = (uint64_t)plan->n_nodes * PIPELINE_NODE_BYTES +
+	const uint64_t allowed = o->memory_bytes ? o->memory_bytes : UINT64_MAX;
+	const uint64_t sorted =
+		(uint64_t)plan->n_edges * SORTED_EDGE_NUMBERS * id_bytes(largest_count(plan));
+	const uint64_t of_node = PIPELINE_NODE_BYTES + 2 * id_bytes(plan->n_nodes);
+	const uint64_t pipeline = (uint64_t)plan->n_nodes * of_node +
 				  (sorted < allowed ? sorted : allowed) + PIPELINE_FIXED_BYTES;
 
 	/* The cut and what follows it do not meet. */
@@ -137,10 +161,7 @@ dg_status dg_plan_make(const dg_plan_options *options, dg_plan *out, dg_error *e
 	    options->edge_row_bytes > DG_ROW_BYTES_MAX)
 		return dgi_fail(err, DG_RANGE, "rows of more than %d bytes", DG_ROW_BYTES_MAX);
 	plan.store_bytes = store_bytes(options, &plan);
-	plan.work_bytes = (uint64_t)plan.n_edges * SORTED_EDGE_BYTES +
-			  (uint64_t)plan.n_nodes * PIPELINE_NODE_BYTES +
-			  (uint64_t)plan.n_edges * options->edge_row_bytes +
-			  (uint64_t)plan.n_nodes * options->node_row_bytes;
+	plan.work_bytes = work_bytes(options, &plan);
 	plan_method(options, &plan, "metis", dgi_estimate_metis(plan.n_nodes, plan.n_edges),
 		    &plan.methods[0]);
 	check_metis(&plan, &plan.methods[0]);

@@ -1,5 +1,6 @@
 # What a cut will take is told from counts, files, and samples.
 distgraph plan -n 64 --nodes 111000000 --edges 1600000000
+distgraph plan -n 64 --nodes 111000000 --edges 1600000000 --memory 2G | tail -n 2
 echo "-- a text file read whole, and packed"
 distgraph plan "$DATA/karate.csv" -n 2 | head -n 1
 gzip -c "$DATA/karate.csv" >karate.csv.gz
