@@ -20,7 +20,7 @@ struct dgi_estimate dgi_estimate_metis(int64_t n_nodes, int64_t n_edges)
 	 * that the graph hardly shrinks. */
 	const uint64_t graph = dgi_neighbours_bytes(n_nodes, n_edges);
 
-	return (struct dgi_estimate){ .memory_bytes = 8 * graph + 16 * n + FIXED_BYTES,
+	return (struct dgi_estimate){ .memory_bytes = 9 * graph + 16 * n + FIXED_BYTES,
 				      .seconds = 1.5e-6 * (double)m + 1e-6 * (double)n };
 }
 
