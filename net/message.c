@@ -102,6 +102,7 @@ void dgi_hello_encode(const struct dgi_hello *hello, uint8_t out[DGI_HELLO_BYTES
 	write_uuid(&w, &hello->session_uuid);
 	dgi_write_u64(&w, hello->incarnation);
 	dgi_write_u64(&w, hello->durable);
+	dgi_write_u64(&w, hello->attempt);
 	dgi_write_zeros(&w, w.left);
 }
 
@@ -120,7 +121,8 @@ dg_status dgi_hello_decode(const void *body, size_t n, struct dgi_hello *out, dg
 	hello.session_uuid = read_uuid(&r);
 	hello.incarnation = dgi_read_u64(&r);
 	hello.durable = dgi_read_u64(&r);
-	skip(&r, 48);
+	hello.attempt = dgi_read_u64(&r);
+	skip(&r, 40);
 	st = check_end(&r, "hello", n, err);
 	if (st)
 		return st;

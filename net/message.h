@@ -43,8 +43,8 @@
 	X(PUSH, 5, "push", DGI_PREFIX_BYTES, DGI_FRAME_BODY_BYTES_MAX, DGI_PUSHED_BYTES, \
 	  DGI_PUSHED_BYTES) \
 	X(SESSION, 6, "session", DGI_SESSION_BYTES, DGI_SESSION_BYTES, 0, 0) \
-	X(IDS, 7, "ids", DGI_PREFIX_BYTES, DGI_PREFIX_BYTES + 8 * DGI_IDS_BATCH, \
-	  DGI_PREFIX_BYTES, DGI_FRAME_BODY_BYTES_MAX)
+	X(IDS, 7, "ids", DGI_PREFIX_BYTES, DGI_PREFIX_BYTES + 8 * DGI_IDS_BATCH, DGI_PREFIX_BYTES, \
+	  DGI_FRAME_BODY_BYTES_MAX)
 
 enum dgi_message_type {
 #define DGI_MESSAGE_ENUM(name, number, text, least, most, reply_least, reply_most) \
@@ -73,6 +73,7 @@ struct dgi_hello {
 	dg_uuid session_uuid; /* whose pushes come on this connection; zero: pushes have no number */
 	uint64_t incarnation; /* of the store when it met it last; 0: never */
 	uint64_t durable;     /* log number up to which it was told that all is on disk */
+	uint64_t attempt; /* number of this connection among the session's, rising; 0: not told */
 };
 
 void dgi_hello_encode(const struct dgi_hello *hello, uint8_t out[DGI_HELLO_BYTES]);

@@ -183,7 +183,10 @@ static void forget_session(struct dgi_channel *channel)
 
 	dgi_client_session_init(&channel->session, &old.id);
 	if (begin_session(channel, NULL) != DG_OK) /* then its numbers go on */
+	{
 		channel->session.last_number = old.last_number;
+		channel->session.attempts = old.attempts;
+	}
 	channel->session.incarnation = old.incarnation;
 	channel->session.durable = old.durable;
 }

@@ -24,6 +24,15 @@ static struct dgi_seat **bucket_of(struct dgi_seats *seats, const dg_uuid *sessi
 	return &seats->buckets[mixed >> 32 & (DGI_SEAT_BUCKETS - 1)];
 }
 
+/* Has a later attempt been made already? With the lock held. */
+static bool is_outdated(const struct dgi_seat *bucket, const dg_uuid *session, uint64_t attempt)
+{
+	for (const struct dgi_seat *seat = bucket; seat; seat = seat->next)
+		if (dgi_uuid_equal(&seat->session, session) && seat->attempt > attempt)
+			return true;
+	return false;
+}
+
 /* With the lock held. */
 static void take_from(struct dgi_seat *bucket, const dg_uuid *session)
 {
@@ -32,7 +41,7 @@ static void take_from(struct dgi_seat *bucket, const dg_uuid *session)
 			atomic_store(&seat->is_taken, true);
 }
 
-struct dgi_seat *dgi_seats_take(struct dgi_seats *seats, const dg_uuid *session)
+struct dgi_seat *dgi_seats_take(struct dgi_seats *seats, const dg_uuid *session, uint64_t attempt)
 {
 	struct dgi_seat **bucket = bucket_of(seats, session);
 	struct dgi_seat *seat = calloc(1, sizeof *seat);
@@ -40,8 +49,12 @@ struct dgi_seat *dgi_seats_take(struct dgi_seats *seats, const dg_uuid *session)
 	if (!seat)
 		return NULL;
 	seat->session = *session;
+	seat->attempt = attempt;
 	(void)pthread_mutex_lock(&seats->lock);
-	take_from(*bucket, session);
+	if (attempt && is_outdated(*bucket, session, attempt))
+		atomic_store(&seat->is_taken, true);
+	else
+		take_from(*bucket, session);
 	seat->next = *bucket;
 	*bucket = seat;
 	(void)pthread_mutex_unlock(&seats->lock);

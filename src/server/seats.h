@@ -21,6 +21,7 @@
 struct dgi_seat {
 	struct dgi_seat *next; /* in its bucket */
 	dg_uuid session;
+	uint64_t attempt;      /* see dgi_hello */
 	_Atomic bool is_taken; /* by another connection, or the session has ended */
 };
 
@@ -32,8 +33,11 @@ struct dgi_seats {
 void dgi_seats_init(struct dgi_seats *seats);
 void dgi_seats_clear(struct dgi_seats *seats);
 
-/* Takes the seat of @session, whoever has it. Gives NULL when out of memory. */
-struct dgi_seat *dgi_seats_take(struct dgi_seats *seats, const dg_uuid *session);
+/*
+ * Takes the seat of @session, whoever has it; but from a connection of a later attempt the seat is
+ * not taken: the new one is, at once. Gives NULL when out of memory.
+ */
+struct dgi_seat *dgi_seats_take(struct dgi_seats *seats, const dg_uuid *session, uint64_t attempt);
 /* Frees a seat. Accepts NULL. */
 void dgi_seats_leave(struct dgi_seats *seats, struct dgi_seat *seat);
 /* The session has ended: whoever serves it is refused from now on. */

@@ -52,10 +52,9 @@ static dg_status check_age(const struct dgi_service *service, const struct dgi_h
 }
 
 dg_status dgi_service_hello(const struct dgi_service *service, const void *body, size_t n,
-			    uint8_t out[DGI_WELCOME_BYTES], dg_uuid *session, dg_error *err)
+			    uint8_t out[DGI_WELCOME_BYTES], struct dgi_hello *hello, dg_error *err)
 {
 	const dg_store_info *info = &service->info;
-	struct dgi_hello hello;
 	struct dgi_welcome welcome = {
 		.version = DGI_PROTOCOL_VERSION,
 		.part = info->part,
@@ -68,26 +67,25 @@ dg_status dgi_service_hello(const struct dgi_service *service, const void *body,
 		.rows_max = DGI_ROWS_MAX,
 		.log_number = atomic_load(&service->log_number),
 	};
-	dg_status st = dgi_hello_decode(body, n, &hello, err);
+	dg_status st = dgi_hello_decode(body, n, hello, err);
 
 	if (st)
 		return st;
-	if (hello.version_min > DGI_PROTOCOL_VERSION || hello.version_max < DGI_PROTOCOL_VERSION)
+	if (hello->version_min > DGI_PROTOCOL_VERSION || hello->version_max < DGI_PROTOCOL_VERSION)
 		return dgi_fail(err, DG_VERSION,
 				"this server speaks protocol version %d, the client %u to %u",
-				DGI_PROTOCOL_VERSION, hello.version_min, hello.version_max);
-	st = check_uuid("cluster", &hello.cluster_uuid, &info->cluster_uuid, err);
+				DGI_PROTOCOL_VERSION, hello->version_min, hello->version_max);
+	st = check_uuid("cluster", &hello->cluster_uuid, &info->cluster_uuid, err);
 	if (!st)
-		st = check_uuid("store", &hello.store_uuid, &info->store_uuid, err);
+		st = check_uuid("store", &hello->store_uuid, &info->store_uuid, err);
 	if (!st)
-		st = check_age(service, &hello, err);
+		st = check_age(service, hello, err);
 	if (st)
 		return st;
-	if (hello.part >= 0 && (uint32_t)hello.part != info->part)
+	if (hello->part >= 0 && (uint32_t)hello->part != info->part)
 		return dgi_fail(err, DG_MISMATCH, "this server has part %" PRIu32 ", not %" PRId32,
-				info->part, hello.part);
+				info->part, hello->part);
 	dgi_welcome_encode(&welcome, out);
-	*session = hello.session_uuid;
 	return DG_OK;
 }
 

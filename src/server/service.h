@@ -25,10 +25,10 @@ struct dgi_service {
 
 void dgi_service_init(struct dgi_service *service, dg_store *store);
 
-/* Sets *session to the one that the client names, or zero. Fails with PROTO, VERSION, MISMATCH (another
+/* Reads what the client says of itself. Fails with PROTO, VERSION, MISMATCH (another
  * cluster, store or part, or a store older than the client met): the connection ends. */
 dg_status dgi_service_hello(const struct dgi_service *service, const void *body, size_t n,
-			    uint8_t out[DGI_WELCOME_BYTES], dg_uuid *session, dg_error *err);
+			    uint8_t out[DGI_WELCOME_BYTES], struct dgi_hello *hello, dg_error *err);
 
 void dgi_service_ping(const struct dgi_service *service, uint8_t out[DGI_STATUS_BYTES]);
 

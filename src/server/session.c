@@ -138,29 +138,29 @@ void dgi_session_refuse(struct dgi_session *s, const dg_error *error)
 /* --- Requests --- */
 
 /* From here on the client's pushes come on this connection. */
-static dg_status take_seat(struct dgi_session *s, const dg_uuid *session, dg_error *err)
+static dg_status take_seat(struct dgi_session *s, const struct dgi_hello *hello, dg_error *err)
 {
-	dgi_server_session_init(&s->numbers, session);
-	if (dgi_uuid_is_zero(session))
+	dgi_server_session_init(&s->numbers, &hello->session_uuid);
+	if (dgi_uuid_is_zero(&hello->session_uuid))
 		return DG_OK;
-	s->seat = dgi_seats_take(&s->server->seats, session);
+	s->seat = dgi_seats_take(&s->server->seats, &hello->session_uuid, hello->attempt);
 	return s->seat ? DG_OK : dgi_fail_memory(err, "session");
 }
 
 static void handle_hello(struct dgi_session *s, const struct dgi_message *m)
 {
 	uint8_t welcome[DGI_WELCOME_BYTES];
-	dg_uuid session;
+	struct dgi_hello hello;
 	dg_error err = { 0 };
 	dg_status st;
 
 	if (s->conn.established)
 		st = dgi_fail(&err, DG_PROTO, "hello: said already");
 	else
-		st = dgi_service_hello(&s->server->service, m->body, m->head_bytes, welcome,
-				       &session, &err);
+		st = dgi_service_hello(&s->server->service, m->body, m->head_bytes, welcome, &hello,
+				       &err);
 	if (!st)
-		st = take_seat(s, &session, &err);
+		st = take_seat(s, &hello, &err);
 	if (st) {
 		s->is_refused = true;
 		dgi_reply_error(s, &m->frame, &err);

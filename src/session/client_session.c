@@ -51,11 +51,12 @@ static void seek(struct dgi_client_session *s, struct dgi_kept_push *from)
 
 /* --- Connections --- */
 
-void dgi_client_session_hello(const struct dgi_client_session *s, struct dgi_hello *hello)
+void dgi_client_session_hello(struct dgi_client_session *s, struct dgi_hello *hello)
 {
 	hello->session_uuid = s->id;
 	hello->incarnation = s->incarnation;
 	hello->durable = s->durable;
+	hello->attempt = ++s->attempts;
 }
 
 void dgi_client_session_lost(struct dgi_client_session *s)

@@ -46,6 +46,7 @@ struct dgi_kept_push {
 
 struct dgi_client_session {
 	dg_uuid id;
+	uint64_t attempts;		    /* to connect */
 	uint64_t last_number;		    /* given to a push */
 	struct dgi_kept_push *first, *last; /* kept, by number */
 	struct dgi_kept_push *open;	    /* the first without an answer that counts */
@@ -74,8 +75,8 @@ void dgi_client_session_add(struct dgi_client_session *s, struct dgi_kept_push *
 
 /* --- Connections --- */
 
-/* Sets what the session has to say in hello. */
-void dgi_client_session_hello(const struct dgi_client_session *s, struct dgi_hello *hello);
+/* Sets what the session has to say in hello, of another attempt. */
+void dgi_client_session_hello(struct dgi_client_session *s, struct dgi_hello *hello);
 /*
  * A connection is there: all that is kept is waiting again. Fails with MISMATCH where the server's
  * store is older than what this client was told is on disk: the session is of no further use there.

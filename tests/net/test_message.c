@@ -33,8 +33,9 @@ static dg_status decode_hello(const void *body, size_t n)
 
 static void a_hello_comes_back_whole(void **state)
 {
-	struct dgi_hello hello = { 1, 3, -1, 0x80, { { 1, 2 } }, { { 3, 4 } }, { { 5, 6 } }, 7, 8 },
-			 back;
+	struct dgi_hello
+		hello = { 1, 3, -1, 0x80, { { 1, 2 } }, { { 3, 4 } }, { { 5, 6 } }, 7, 8, 9 },
+		back;
 	uint8_t body[DGI_HELLO_BYTES];
 	dg_error err = { 0 };
 
@@ -50,6 +51,7 @@ static void a_hello_comes_back_whole(void **state)
 	assert_memory_equal(&back.session_uuid, &hello.session_uuid, 16);
 	assert_int_equal(back.incarnation, 7);
 	assert_int_equal(back.durable, 8);
+	assert_int_equal(back.attempt, 9);
 	expect_only_whole(decode_hello, body, sizeof body);
 	hello.version_min = 4;
 	dgi_hello_encode(&hello, body);

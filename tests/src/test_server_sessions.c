@@ -33,10 +33,12 @@ static void restart(void)
 	served_start(&served, true, (dg_server_options){ .threads = 2 });
 }
 
-/* A connection that serves @id. */
-static void open_as(struct peer *peer, const dg_uuid *id)
+/* A connection that serves @id, of attempt number @attempt. */
+static void open_again(struct peer *peer, const dg_uuid *id, uint64_t attempt)
 {
-	struct dgi_hello hello = { .version_min = 1, .version_max = 1, .part = -1 };
+	struct dgi_hello hello = {
+		.version_min = 1, .version_max = 1, .part = -1, .attempt = attempt
+	};
 	dg_error err = { 0 };
 
 	hello.session_uuid = *id;
@@ -45,6 +47,11 @@ static void open_as(struct peer *peer, const dg_uuid *id)
 	assert_ok(dgi_dial(&served.address, &hello, &peer->pool, soon(), &peer->conn,
 			   &peer->welcome, &err),
 		  &err);
+}
+
+static void open_as(struct peer *peer, const dg_uuid *id)
+{
+	open_again(peer, id, 0);
 }
 
 /* Queues a push of @n rows with the operands behind it; returns its request's id. */
@@ -468,6 +475,23 @@ static void a_request_whose_time_is_over_is_not_done(void **state)
 
 #define TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
+static void a_hello_that_comes_late_does_not_take_the_session_from_a_later_attempt(void **state)
+{
+	static const dg_uuid own = { { 0x6c, 9 } };
+	struct dgi_pushed pushed;
+	struct peer later, late;
+	dg_error err = { 0 };
+
+	(void)state;
+	open_again(&later, &own, 2);
+	open_again(&late, &own, 1); /* its client has given it up */
+	assert_ok(add_one(&later, 1, 0, &pushed, &err), &err);
+	assert_fails(add_one(&late, 2, 0, &pushed, &err), DG_DENIED, &err, "");
+	peer_close(&late);
+	assert_ok(add_one(&later, 2, 1, &pushed, &err), &err);
+	peer_close(&later);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -475,6 +499,7 @@ int main(void)
 		TEST(a_refused_push_leaves_no_hole),
 		TEST(a_missing_push_ends_the_connection_with_a_reason),
 		TEST(a_session_is_served_on_its_newest_connection_only),
+		TEST(a_hello_that_comes_late_does_not_take_the_session_from_a_later_attempt),
 		TEST(a_closed_session_is_forgotten),
 		TEST(an_expired_session_is_refused_after_a_restart_too),
 		TEST(a_pull_sees_the_pushes_it_names),
