@@ -178,11 +178,10 @@ uint32_t dgi_ranks_role(const struct dgi_group_place *place, const char *role, u
 
 uint32_t dgi_ranks_role_of(const struct dgi_group_place *place, uint32_t rank)
 {
-	for (uint32_t i = 0; i < place->n_roles; i++) {
-		if (rank < place->roles[i].size)
-			return i;
+	uint32_t i = 0;
+
+	for (; i < place->n_roles && rank >= place->roles[i].size; i++)
 		rank -= place->roles[i].size;
-	}
-	DGI_ASSERT(!"the rank is in the group");
-	return 0;
+	DGI_ASSERT(i < place->n_roles); /* the rank is in the group */
+	return i;
 }
