@@ -1,4 +1,5 @@
 /* cmd_import.c -- `distgraph import`: all rows of a tensor from a .npy file, batch by batch. */
+#include "called.h"
 #include "cmd.h"
 #include "fit.h"
 #include "option.h"
@@ -13,33 +14,91 @@
 #include <stdlib.h>
 
 static const char about[] =
-	"Sets all rows of a tensor to those of a .npy file, in the order of the input's ids, as\n"
-	"`distgraph export CLUSTER.json` writes them. The file is read and pushed batch by batch;\n"
+	"Sets all rows of a tensor to those of a .npy file, in the order of the input, as\n"
+	"`distgraph export CLUSTER.json` writes them, or in that of --ids FILE. The file is read "
+	"and pushed batch by batch;\n"
 	"returns when every server has acknowledged all. When it fails or is interrupted some "
 	"rows\n"
 	"are set: run it again, which sets every row again.\n";
 
 static const char examples[] = "  distgraph import karate/karate.json feat feat.npy\n"
-			       "  distgraph import karate/karate.json node~_N~feat feat.npy.gz\n";
+			       "  distgraph import karate/karate.json node~_N~feat feat.npy.gz\n"
+			       "  distgraph import people/people.json age age.npy --ids ids.txt\n";
+
+struct arguments {
+	struct reach reach;
+	const char *ids;
+	bool internal;
+};
 
 /* One import under way. */
 struct import {
+	struct source source;
+	struct called called; /* whose row each is; empty: in order */
+	bool internal;
 	dg_client *client;
 	dg_tensor_info tensor;
 	dg_array_reader *file;
 	int64_t done; /* rows acknowledged */
 };
 
+/* The next @n rows, by the tensor's own numbering. */
+static dg_status rows_of(struct import *job, size_t n, dg_id *ids, dg_error *err)
+{
+	const dg_tensor_info *tensor = &job->tensor;
+
+	if (job->called.ids.n)
+		return called_rows(&job->source, tensor, &job->called, (size_t)job->done, n, ids,
+				   err);
+	for (size_t i = 0; i < n; i++)
+		ids[i] = job->done + (dg_id)i;
+	if (job->internal || tensor->numbering == DG_ORIGINAL)
+		return DG_OK;
+	return source_to_internal(&job->source, tensor, ids, n, err);
+}
+
+/* As many ids as rows, and none twice, are all of them. */
+static dg_status check_each_once(const struct import *job, const char *path, dg_error *err)
+{
+	const struct ids *ids = &job->called.ids;
+	const int64_t n_rows = job->tensor.n_rows;
+	unsigned char *seen;
+	dg_status st = DG_OK;
+
+	if ((int64_t)ids->n != n_rows)
+		return fail(err, DG_MISMATCH, "%s: %zu ids, '%s' has %" PRId64 " rows", path,
+			    ids->n, job->tensor.name, n_rows);
+	seen = calloc((size_t)n_rows / 8 + 1, 1);
+	if (!seen)
+		return fail(err, DG_NOMEM, "%" PRId64 " ids: out of memory", n_rows);
+	for (size_t i = 0; !st && i < ids->n; i++) {
+		unsigned char bit = (unsigned char)(1U << (ids->items[i] % 8));
+
+		if (seen[ids->items[i] / 8] & bit)
+			st = fail(err, DG_INVALID, "%s: id %zu has been there before", path, i + 1);
+		seen[ids->items[i] / 8] |= bit;
+	}
+	free(seen);
+	return st;
+}
+
+static dg_status read_ids(struct import *job, const char *path, dg_error *err)
+{
+	char text[DG_PATH_BYTES_MAX + 2];
+	dg_status st;
+
+	(void)snprintf(text, sizeof text, "@%s", path);
+	st = called_parse(&job->source, &job->tensor, text, job->internal, &job->called, err);
+	return st ? st : check_each_once(job, path, err);
+}
+
 static dg_status push_batch(struct import *job, size_t n, dg_id *ids, void *rows, dg_error *err)
 {
 	const dg_tensor_info *tensor = &job->tensor;
 	dg_status st = dg_array_reader_read(job->file, rows, n * tensor->row_bytes, err);
 
-	for (size_t i = 0; i < n; i++)
-		ids[i] = job->done + (dg_id)i;
-	if (!st && tensor->numbering == DG_INTERNAL)
-		st = dg_client_to_internal(job->client, tensor->side, tensor->type, ids, n, ids,
-					   err);
+	if (!st)
+		st = rows_of(job, n, ids, err);
 	if (!st)
 		st = dg_client_push(job->client, tensor, ids, n, rows, err);
 	if (!st)
@@ -70,11 +129,11 @@ static dg_status push_all(struct import *job, struct progress *progress, dg_erro
 }
 
 /* Everything that can be known to be wrong is told before the first push. */
-static dg_status begin(struct import *job, char **arguments, const struct reach *reach,
+static dg_status begin(struct import *job, char **arguments, const struct arguments *a,
 		       dg_error *err)
 {
 	dg_array array;
-	dg_status st = reach_client(arguments[0], reach, &job->client, err);
+	dg_status st = reach_client(arguments[0], &a->reach, &job->client, err);
 
 	if (!st)
 		st = dg_client_find(job->client, arguments[1], &job->tensor, err);
@@ -86,17 +145,23 @@ static dg_status begin(struct import *job, char **arguments, const struct reach 
 	if (!st)
 		st = fit_check(arguments[2], &array, &job->tensor, job->tensor.n_rows,
 			       "all rows of", err);
+	if (!st) {
+		job->source = source_of_client(arguments[0], job->client);
+		job->internal = a->internal;
+	}
+	if (!st && a->ids)
+		st = read_ids(job, a->ids, err);
 	return st;
 }
 
-static int import(char **arguments, const struct reach *reach)
+static int import(char **arguments, const struct arguments *a)
 {
 	struct import job = { 0 };
 	struct progress progress = progress_of(false);
 	dg_error err;
 	int code = EXIT_DONE;
 
-	if (begin(&job, arguments, reach, &err)) {
+	if (begin(&job, arguments, a, &err)) {
 		code = report_error(&err);
 	} else {
 		progress_catch_signals();
@@ -110,6 +175,7 @@ static int import(char **arguments, const struct reach *reach)
 			printf("%" PRId64 " rows acknowledged\n", job.done);
 		}
 	}
+	called_clear(&job.called);
 	dg_array_reader_close(job.file);
 	dg_client_close(job.client);
 	return code;
@@ -117,8 +183,17 @@ static int import(char **arguments, const struct reach *reach)
 
 int cmd_import(int argc, char **argv)
 {
-	struct reach reach = { 0 };
-	const struct option options[] = { REACH_OPTIONS(reach) };
+	struct arguments a = { 0 };
+	const struct option options[] = {
+		{ .name = "ids",
+		  .value = "FILE",
+		  .text = &a.ids,
+		  .help = "the id of each row, one a line: rows may be in any order" },
+		{ .name = "internal",
+		  .flag = &a.internal,
+		  .help = "ids, or the order of rows, are relabelled ids" },
+		REACH_OPTIONS(a.reach),
+	};
 	const struct option_set set = {
 		.command = "import",
 		.arguments = "CLUSTER.json TENSOR FILE.npy",
@@ -132,5 +207,5 @@ int cmd_import(int argc, char **argv)
 	size_t n;
 	int code = option_parse(&set, argc, argv, &n);
 
-	return code == OPTION_GO ? import(argv, &reach) : code;
+	return code == OPTION_GO ? import(argv, &a) : code;
 }

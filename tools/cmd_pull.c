@@ -1,6 +1,6 @@
 /* cmd_pull.c -- `distgraph pull`: rows from running servers, as text or into a .npy file. */
+#include "called.h"
 #include "cmd.h"
-#include "ids.h"
 #include "option.h"
 #include "report.h"
 #include "source.h"
@@ -8,10 +8,8 @@
 
 #include <distgraph/array.h>
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct arguments {
 	struct reach reach;
@@ -23,12 +21,15 @@ static const char about[] =
 	"Fetches rows of a tensor from the servers and prints each as its id, a tab and its "
 	"values,\n"
 	"or writes them to a .npy file. IDS are the ids of the input: 0,5,7 or 10:20 (20 not\n"
-	"included) or both mixed, or @FILE with one id a line or a .npy array. Repeats are fine.\n";
+	"included) or both mixed, or @FILE with one id a line or a .npy array. Repeats are fine.\n"
+	"Where the input called nodes by strings or sparse integers, IDS are those: ada,bob or\n"
+	"@FILE; ':' alone is every row.\n";
 
 static const char examples[] =
 	"  distgraph pull karate/karate.json feat 0,5,7\n"
 	"  distgraph pull karate/karate.json node~_N~feat 10:20 -o rows.npy\n"
-	"  distgraph pull karate/karate.json feat @ids.txt\n";
+	"  distgraph pull karate/karate.json feat @ids.txt\n"
+	"  distgraph pull people/people.json age ada,bob\n";
 
 /* Where rows go. */
 struct sink {
@@ -36,94 +37,98 @@ struct sink {
 	const dg_tensor_info *tensor;
 };
 
-static dg_status put_rows(const struct sink *sink, const dg_id *ids, size_t n, const char *rows,
-			  dg_error *err)
-{
-	size_t bytes = sink->tensor->row_bytes;
+/* What one pull works with. */
+struct job {
+	struct source source;
+	struct sink sink;
+	struct called called;
+};
 
-	if (sink->file)
-		return dg_array_writer_append(sink->file, rows, n * bytes, err);
-	for (size_t i = 0; i < n; i++) {
-		printf("%" PRId64 "\t", ids[i]);
-		value_print_row(stdout, sink->tensor, rows + i * bytes, ' ');
+static dg_status put_rows(struct job *job, size_t first, size_t n, const char *rows, dg_error *err)
+{
+	const dg_tensor_info *tensor = job->sink.tensor;
+	dg_outside_ids names = { 0 };
+	dg_status st;
+
+	if (job->sink.file)
+		return dg_array_writer_append(job->sink.file, rows, n * tensor->row_bytes, err);
+	st = called_names(&job->source, tensor, &job->called, first, n, &names, err);
+	for (size_t i = 0; !st && i < n; i++) {
+		outside_print(stdout, &names, i);
+		putchar('\t');
+		value_print_row(stdout, tensor, rows + i * tensor->row_bytes, ' ');
 		putchar('\n');
 	}
-	return DG_OK;
-}
-
-/* One batch: @numbers has room for relabelled ids, @rows for rows. */
-static dg_status pull_batch(dg_client *client, const struct sink *sink, bool internal,
-			    const dg_id *ids, size_t n, dg_id *numbers, char *rows, dg_error *err)
-{
-	const dg_tensor_info *tensor = sink->tensor;
-	dg_status st = DG_OK;
-
-	if (internal || tensor->numbering == DG_ORIGINAL)
-		memcpy(numbers, ids, n * sizeof *ids);
-	else
-		st = dg_client_to_internal(client, tensor->side, tensor->type, ids, n, numbers,
-					   err);
-	if (!st)
-		st = dg_client_pull(client, tensor, numbers, n, rows, err);
-	if (!st)
-		st = put_rows(sink, ids, n, rows, err);
+	dg_outside_ids_clear(&names);
 	return st;
 }
 
-static dg_status pull_ids(dg_client *client, const struct sink *sink, bool internal,
-			  const struct ids *ids, dg_error *err)
+/* One batch: @numbers has room for its ids, @rows for its rows. */
+static dg_status pull_batch(struct job *job, size_t first, size_t n, dg_id *numbers, char *rows,
+			    dg_error *err)
 {
-	size_t batch = batch_rows(sink->tensor);
+	const dg_tensor_info *tensor = job->sink.tensor;
+	dg_status st = called_rows(&job->source, tensor, &job->called, first, n, numbers, err);
+
+	if (!st)
+		st = dg_client_pull(job->source.client, tensor, numbers, n, rows, err);
+	if (!st)
+		st = put_rows(job, first, n, rows, err);
+	return st;
+}
+
+static dg_status pull_rows(struct job *job, dg_error *err)
+{
+	size_t n_ids = job->called.ids.n, batch = batch_rows(job->sink.tensor);
 	dg_id *numbers = malloc(batch * sizeof *numbers);
-	char *rows = malloc(batch * sink->tensor->row_bytes);
+	char *rows = malloc(batch * job->sink.tensor->row_bytes);
 	dg_status st = DG_OK;
 
 	if (!numbers || !rows)
 		st = fail(err, DG_NOMEM, "%zu rows: out of memory", batch);
-	for (size_t at = 0; !st && at < ids->n; at += batch) {
-		size_t n = ids->n - at < batch ? ids->n - at : batch;
-
-		st = pull_batch(client, sink, internal, ids->items + at, n, numbers, rows, err);
-	}
+	for (size_t at = 0; !st && at < n_ids; at += batch)
+		st = pull_batch(job, at, n_ids - at < batch ? n_ids - at : batch, numbers, rows,
+				err);
 	free(numbers);
 	free(rows);
 	return st;
 }
 
-static dg_status pull_to(dg_client *client, const struct arguments *a, const dg_tensor_info *tensor,
-			 const struct ids *ids, dg_error *err)
+static dg_status pull_to(struct job *job, const char *output, dg_error *err)
 {
-	struct sink sink = { .tensor = tensor };
 	dg_error ignored;
 	dg_status st;
 
-	if (!a->output)
-		return pull_ids(client, &sink, a->internal, ids, err);
-	st = open_array(a->output, tensor, (int64_t)ids->n, &sink.file, err);
+	if (!output)
+		return pull_rows(job, err);
+	st = open_array(output, job->sink.tensor, (int64_t)job->called.ids.n, &job->sink.file, err);
 	if (st)
 		return st;
-	st = pull_ids(client, &sink, a->internal, ids, err);
+	st = pull_rows(job, err);
 	if (st)
-		(void)dg_array_writer_close(sink.file, 0, &ignored);
+		(void)dg_array_writer_close(job->sink.file, 0, &ignored);
 	else
-		st = dg_array_writer_close(sink.file, 1, err);
+		st = dg_array_writer_close(job->sink.file, 1, err);
 	return st;
 }
 
 static dg_status pull(char **arguments, const struct arguments *a, dg_error *err)
 {
-	struct ids ids = { 0 };
 	dg_client *client = NULL;
 	dg_tensor_info tensor;
+	struct job job = { .sink.tensor = &tensor };
 	dg_status st = reach_client(arguments[0], &a->reach, &client, err);
 
 	if (!st)
 		st = dg_client_find(client, arguments[1], &tensor, err);
+	if (!st) {
+		job.source = source_of_client(arguments[0], client);
+		st = called_parse(&job.source, &tensor, arguments[2], a->internal, &job.called,
+				  err);
+	}
 	if (!st)
-		st = ids_parse(arguments[2], tensor.n_rows, arguments[1], &ids, err);
-	if (!st)
-		st = pull_to(client, a, &tensor, &ids, err);
-	ids_clear(&ids);
+		st = pull_to(&job, a->output, err);
+	called_clear(&job.called);
 	dg_client_close(client);
 	return st;
 }

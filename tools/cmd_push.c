@@ -1,7 +1,7 @@
 /* cmd_push.c -- `distgraph push`: set rows on running servers from a .npy file. */
+#include "called.h"
 #include "cmd.h"
 #include "fit.h"
-#include "ids.h"
 #include "option.h"
 #include "report.h"
 #include "source.h"
@@ -25,7 +25,8 @@ static const char about[] =
 
 static const char examples[] =
 	"  distgraph push karate/karate.json feat 0,5,7 rows.npy\n"
-	"  distgraph push karate/karate.json node~_N~feat 10:20 rows.npy --internal\n";
+	"  distgraph push karate/karate.json node~_N~feat 10:20 rows.npy --internal\n"
+	"  distgraph push people/people.json age ada,bob rows.npy\n";
 
 static dg_status check_array(const char *path, const dg_array *array, const dg_tensor_info *tensor,
 			     size_t n_ids, dg_error *err)
@@ -36,23 +37,25 @@ static dg_status check_array(const char *path, const dg_array *array, const dg_t
 	return fit_check(path, array, tensor, (int64_t)n_ids, why, err);
 }
 
-static dg_status push_array(dg_client *client, const struct arguments *a,
-			    const dg_tensor_info *tensor, const struct ids *ids,
-			    const dg_array *array, dg_error *err)
+static dg_status push_array(struct source *source, const dg_tensor_info *tensor,
+			    const struct called *called, const dg_array *array, dg_error *err)
 {
-	dg_status st = DG_OK;
+	const size_t n = called->ids.n;
+	dg_id *rows = malloc((n ? n : 1) * sizeof *rows);
+	dg_status st = rows ? DG_OK : fail(err, DG_NOMEM, "%zu ids: out of memory", n);
 
-	if (!a->internal && tensor->numbering == DG_INTERNAL)
-		st = dg_client_to_internal(client, tensor->side, tensor->type, ids->items, ids->n,
-					   ids->items, err);
 	if (!st)
-		st = dg_client_push(client, tensor, ids->items, ids->n, array->data, err);
+		st = called_rows(source, tensor, called, 0, n, rows, err);
+	if (!st)
+		st = dg_client_push(source->client, tensor, rows, n, array->data, err);
+	free(rows);
 	return st;
 }
 
 static dg_status push(char **arguments, const struct arguments *a, dg_error *err)
 {
-	struct ids ids = { 0 };
+	struct called called = { 0 };
+	struct source source = { 0 };
 	dg_array array = { 0 };
 	dg_client *client = NULL;
 	dg_tensor_info tensor;
@@ -60,18 +63,20 @@ static dg_status push(char **arguments, const struct arguments *a, dg_error *err
 
 	if (!st)
 		st = dg_client_find(client, arguments[1], &tensor, err);
-	if (!st)
-		st = ids_parse(arguments[2], tensor.n_rows, arguments[1], &ids, err);
+	if (!st) {
+		source = source_of_client(arguments[0], client);
+		st = called_parse(&source, &tensor, arguments[2], a->internal, &called, err);
+	}
 	if (!st)
 		st = dg_array_load(arguments[3], &array, err);
 	if (!st)
-		st = check_array(arguments[3], &array, &tensor, ids.n, err);
+		st = check_array(arguments[3], &array, &tensor, called.ids.n, err);
 	if (!st)
-		st = push_array(client, a, &tensor, &ids, &array, err);
+		st = push_array(&source, &tensor, &called, &array, err);
 	if (!st)
-		printf("%zu rows acknowledged\n", ids.n);
+		printf("%zu rows acknowledged\n", called.ids.n);
 	dg_array_clear(&array);
-	ids_clear(&ids);
+	called_clear(&called);
 	dg_client_close(client);
 	return st;
 }

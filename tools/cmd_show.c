@@ -1,7 +1,7 @@
 /* cmd_show.c -- `distgraph show`: what a tensor of a store is, its rows, its statistics. */
+#include "choice.h"
 #include "cmd.h"
 #include "describe.h"
-#include "ids.h"
 #include "option.h"
 #include "report.h"
 #include "source.h"
@@ -13,11 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS_DEFAULT = 10 };
-
 struct arguments {
 	const char *rows, *ids;
-	bool stats, json, no_journal;
+	bool stats, json, no_journal, internal;
 };
 
 static const char about[] =
@@ -31,175 +29,42 @@ static const char examples[] = "  distgraph show karate/part0 feat\n"
 			       "  distgraph show karate/part0 feat --ids 0,33\n"
 			       "  distgraph show karate/part0 feat --stats --json\n";
 
-/* The rows to show. */
-struct choice {
-	struct ids rows;   /* in the store */
-	struct ids labels; /* what each is called: its row, or its original id */
-};
-
-static void choice_clear(struct choice *choice)
+static void print_label(const struct choice *choice, size_t i)
 {
-	ids_clear(&choice->rows);
-	ids_clear(&choice->labels);
+	if (choice->names.n)
+		outside_print(stdout, &choice->names, i);
+	else
+		printf("%" PRId64, choice->labels.items[i]);
 }
 
-static dg_status copy_ids(const struct ids *from, struct ids *to, dg_error *err)
+static void print_json_label(const struct choice *choice, size_t i)
 {
-	to->n = from->n;
-	to->items = malloc((from->n ? from->n : 1) * sizeof *to->items);
-	if (!to->items)
-		return fail(err, DG_NOMEM, "%zu rows: out of memory", from->n);
-	if (from->n)
-		memcpy(to->items, from->items, from->n * sizeof *to->items);
-	return DG_OK;
-}
+	json_t *text;
 
-static dg_status choose_rows(const dg_tensor_info *tensor, const char *text, struct choice *out,
-			     dg_error *err)
-{
-	char first_rows[32];
-	dg_status st;
-
-	(void)snprintf(first_rows, sizeof first_rows, "0:%" PRId64,
-		       tensor->n_rows < ROWS_DEFAULT ? tensor->n_rows : (int64_t)ROWS_DEFAULT);
-	st = ids_parse(text ? text : first_rows, tensor->n_rows, tensor->name, &out->rows, err);
-	if (!st)
-		st = copy_ids(&out->rows, &out->labels, err);
-	return st;
-}
-
-/* A wanted id and the row it is found in, -1 before. */
-struct search {
-	dg_id id;
-	size_t position;
-	dg_id row;
-};
-
-static int compare_searches(const void *a, const void *b)
-{
-	const struct search *x = a, *y = b;
-
-	return x->id < y->id ? -1 : x->id > y->id;
-}
-
-/* Notes row @row for every search of @id; they are sorted. */
-static void note_row(struct search *searches, size_t n, dg_id id, dg_id row)
-{
-	size_t low = 0, high = n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (searches[middle].id < id)
-			low = middle + 1;
-		else
-			high = middle;
+	if (choice->names.form != DG_OUTSIDE_STRINGS) {
+		print_label(choice, i);
+		return;
 	}
-	for (; low < n && searches[low].id == id; low++)
-		searches[low].row = row;
-}
-
-/* Reads the store's table of original ids once. */
-static dg_status search_table(struct source *s, const dg_tensor_info *table,
-			      struct search *searches, size_t n, dg_error *err)
-{
-	size_t batch = batch_rows(table), bytes = dg_dtype_bytes(table->dtype);
-	char *cells = malloc(batch * bytes);
-	dg_status st = cells ? DG_OK : fail(err, DG_NOMEM, "%zu ids: out of memory", batch);
-
-	for (int64_t at = 0; !st && at < table->n_rows; at += (int64_t)batch) {
-		int64_t left = table->n_rows - at;
-		size_t here = left < (int64_t)batch ? (size_t)left : batch;
-
-		st = source_read(s, table, at, here, cells, err);
-		for (size_t i = 0; !st && i < here; i++)
-			note_row(searches, n, value_integer(table->dtype, cells + i * bytes),
-				 at + (int64_t)i);
-	}
-	free(cells);
-	return st;
-}
-
-/* The rows of a share of a table that is kept by original ids lie side by side. */
-static void search_range(dg_id start, dg_id end, struct search *searches, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (searches[i].id >= start && searches[i].id < end)
-			searches[i].row = searches[i].id - start;
-}
-
-static dg_status search_store(struct source *s, const dg_tensor_info *tensor,
-			      struct search *searches, size_t n, dg_error *err)
-{
-	dg_store_info info;
-	dg_id start, end;
-
-	if (tensor->numbering == DG_ORIGINAL) {
-		dg_store_get_info(s->stores[0], &info);
-		dg_book_tensor_range(s->book, tensor, info.part, &start, &end);
-		search_range(start, end, searches, n);
-		return DG_OK;
-	}
-	for (size_t i = 0; i < s->n_tensors; i++) {
-		const dg_tensor_info *table = &s->tensors[i];
-
-		if (table->side == tensor->side && table->type == tensor->type &&
-		    !strcmp(table->name, DG_TENSOR_ORIGINAL_ID))
-			return search_table(s, table, searches, n, err);
-	}
-	return fail(err, DG_CORRUPT, "'%s' has no id table for '%s'", s->path, tensor->name);
-}
-
-static dg_status take_found(const struct source *s, const struct search *searches, size_t n,
-			    dg_id *rows, dg_error *err)
-{
-	for (size_t i = 0; i < n; i++) {
-		if (searches[i].row < 0)
-			return fail(err, DG_NOTFOUND,
-				    "id %" PRId64 " is not in '%s' but in another part",
-				    searches[i].id, s->path);
-		rows[searches[i].position] = searches[i].row;
-	}
-	return DG_OK;
-}
-
-static dg_status choose_ids(struct source *s, const dg_tensor_info *tensor, const char *text,
-			    struct choice *out, dg_error *err)
-{
-	int64_t n_ids = dg_book_count(s->book, tensor->side, tensor->type);
-	struct search *searches;
-	dg_status st = ids_parse(text, n_ids, tensor->name, &out->labels, err);
-
-	if (!st)
-		st = copy_ids(&out->labels, &out->rows, err);
-	if (st)
-		return st;
-	searches = calloc(out->labels.n + 1, sizeof *searches);
-	if (!searches)
-		return fail(err, DG_NOMEM, "%zu ids: out of memory", out->labels.n);
-	for (size_t i = 0; i < out->labels.n; i++)
-		searches[i] =
-			(struct search){ .id = out->labels.items[i], .position = i, .row = -1 };
-	qsort(searches, out->labels.n, sizeof *searches, compare_searches);
-	st = search_store(s, tensor, searches, out->labels.n, err);
-	if (!st)
-		st = take_found(s, searches, out->labels.n, out->rows.items, err);
-	free(searches);
-	return st;
+	text = json_stringn(choice->names.text + choice->names.offsets[i],
+			    (size_t)(choice->names.offsets[i + 1] - choice->names.offsets[i]));
+	(void)json_dumpf(text, stdout, JSON_COMPACT | JSON_ENCODE_ANY);
+	json_decref(text);
 }
 
 /* One row as a line, or as an element of the JSON list. */
-static void print_row(const dg_tensor_info *tensor, const struct arguments *a, dg_id label,
-		      const char *row, bool first)
+static void print_row(const dg_tensor_info *tensor, const struct arguments *a,
+		      const struct choice *choice, size_t i, const char *row)
 {
 	if (a->json) {
-		printf("%s\n    {\"%s\": %" PRId64 ", \"values\": ", first ? "" : ",",
-		       a->ids ? "id" : "row", label);
+		printf("%s\n    {\"%s\": ", i == 0 ? "" : ",", a->ids ? "id" : "row");
+		print_json_label(choice, i);
+		printf(", \"values\": ");
 		value_print_json_row(stdout, tensor, row);
 		putchar('}');
 		return;
 	}
-	printf("%" PRId64 "\t", label);
+	print_label(choice, i);
+	putchar('\t');
 	value_print_row(stdout, tensor, row, ' ');
 	putchar('\n');
 }
@@ -216,8 +81,7 @@ static dg_status print_rows(struct source *s, const dg_tensor_info *tensor,
 
 		st = dg_store_gather(s->stores[0], tensor, choice->rows.items + at, n, rows, err);
 		for (size_t i = 0; !st && i < n; i++)
-			print_row(tensor, a, choice->labels.items[at + i],
-				  rows + i * tensor->row_bytes, at + i == 0);
+			print_row(tensor, a, choice, at + i, rows + i * tensor->row_bytes);
 	}
 	free(rows);
 	return st;
@@ -328,7 +192,7 @@ static dg_status show(char **arguments, const struct arguments *a, dg_error *err
 	if (!st && wants_rows(a) && !a->ids)
 		remark("rows are in store order, not in the order of the input's ids");
 	if (!st && wants_rows(a))
-		st = a->ids ? choose_ids(&source, tensor, a->ids, &choice, err)
+		st = a->ids ? choose_ids(&source, tensor, a->ids, a->internal, &choice, err)
 			    : choose_rows(tensor, a->rows, &choice, err);
 	if (!st)
 		st = a->json ? show_json(&source, tensor, a, &choice, err)
@@ -350,6 +214,9 @@ int cmd_show(int argc, char **argv)
 		  .value = "IDS",
 		  .text = &a.ids,
 		  .help = "rows by the input's ids, written as for pull" },
+		{ .name = "internal",
+		  .flag = &a.internal,
+		  .help = "--ids are relabelled ids, not those of the input" },
 		{ .name = "stats",
 		  .flag = &a.stats,
 		  .help = "minimum, maximum, mean, deviation, NaN, infinities, zeros" },
@@ -372,6 +239,8 @@ int cmd_show(int argc, char **argv)
 
 	if (code == OPTION_GO && a.rows && a.ids)
 		code = option_usage_error(&set, "--rows and --ids exclude each other");
+	if (code == OPTION_GO && a.internal && !a.ids)
+		code = option_usage_error(&set, "--internal says what --ids are; there are none");
 	if (code != OPTION_GO)
 		return code;
 	return show(argv, &a, &err) ? report_error(&err) : EXIT_DONE;

@@ -2,7 +2,7 @@
 #include "source.h"
 
 #include "report.h"
-#include "value.h"
+#include "source_ids.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -337,45 +337,40 @@ static dg_status gather_stores(struct source *s, const dg_tensor_info *tensor, c
 	return st;
 }
 
-/* Original ids to relabelled ones by the id table in the stores. */
-static dg_status translate(struct source *s, const dg_tensor_info *tensor, dg_id *ids, size_t n,
-			   dg_error *err)
+dg_status source_gather(struct source *source, const dg_tensor_info *tensor, const dg_id *rows,
+			size_t n, void *out, dg_error *err)
 {
-	const dg_tensor_info *table = NULL;
-	size_t bytes;
-	char *cells;
-	dg_status st;
+	if (!n)
+		return DG_OK;
+	return source->client ? dg_client_pull(source->client, tensor, rows, n, out, err)
+			      : gather_stores(source, tensor, rows, n, out, err);
+}
 
-	for (size_t i = 0; i < s->n_tensors; i++)
-		if (s->tensors[i].side == tensor->side && s->tensors[i].type == tensor->type &&
-		    !strcmp(s->tensors[i].name, DG_TENSOR_INTERNAL_ID))
-			table = &s->tensors[i];
-	if (!table)
-		return fail(err, DG_CORRUPT, "'%s': no id table for '%s'", s->path, tensor->name);
-	bytes = dg_dtype_bytes(table->dtype);
-	cells = malloc(n * bytes);
-	if (!cells)
-		return fail(err, DG_NOMEM, "%zu ids: out of memory", n);
-	st = gather_stores(s, table, ids, n, cells, err);
-	for (size_t i = 0; !st && i < n; i++)
-		ids[i] = value_integer(table->dtype, cells + i * bytes);
-	free(cells);
+dg_status source_open_all(struct source *source, dg_error *err)
+{
+	dg_store *store;
+	dg_status st = DG_OK;
+
+	for (uint32_t part = 0; !st && source->cluster && part < source->n_stores; part++)
+		st = part_store(source, part, &store, err);
 	return st;
 }
 
-static dg_status read_original(struct source *s, const dg_tensor_info *tensor, dg_id *ids, size_t n,
-			       void *out, dg_error *err)
+struct source source_of_client(const char *path, dg_client *client)
+{
+	return (struct source){
+		.path = path, .is_cluster = true, .client = client, .book = dg_client_book(client)
+	};
+}
+
+static dg_status read_cluster(struct source *s, const dg_tensor_info *tensor, dg_id *ids, size_t n,
+			      void *out, dg_error *err)
 {
 	dg_status st = DG_OK;
 
-	if (tensor->numbering == DG_INTERNAL)
-		st = s->client ? dg_client_to_internal(s->client, tensor->side, tensor->type, ids,
-						       n, ids, err)
-			       : translate(s, tensor, ids, n, err);
-	if (st)
-		return st;
-	return s->client ? dg_client_pull(s->client, tensor, ids, n, out, err)
-			 : gather_stores(s, tensor, ids, n, out, err);
+	if (!s->internal && tensor->numbering == DG_INTERNAL)
+		st = source_to_internal(s, tensor, ids, n, err);
+	return st ? st : source_gather(s, tensor, ids, n, out, err);
 }
 
 dg_status source_read(struct source *source, const dg_tensor_info *tensor, dg_id first, size_t n,
@@ -391,7 +386,7 @@ dg_status source_read(struct source *source, const dg_tensor_info *tensor, dg_id
 	if (!n)
 		st = DG_OK;
 	else if (source->is_cluster)
-		st = read_original(source, tensor, ids, n, out, err);
+		st = read_cluster(source, tensor, ids, n, out, err);
 	else
 		st = dg_store_gather(source->stores[0], tensor, ids, n, out, err);
 	free(ids);

@@ -42,6 +42,7 @@ struct source {
 	const char *path;
 	bool is_cluster;
 	bool without_journal; /* of a store */
+	bool internal;	      /* of a cluster: rows are read by relabelled ids; set by commands */
 	dg_client *client;    /* servers, or NULL */
 	dg_cluster *cluster;  /* stores of a cluster, or NULL */
 	dg_store **stores;    /* [n_stores], opened when first needed; of a cluster: by partition */
@@ -69,10 +70,20 @@ dg_status source_find(const struct source *source, const char *text, const dg_te
 
 /*
  * Reads rows [first, first + n) of a tensor to @out: a store's in the order of the store, a
- * cluster's in the order of the caller's original ids.
+ * cluster's in the order of the caller's original ids, or of relabelled ones if it is internal.
  */
 dg_status source_read(struct source *source, const dg_tensor_info *tensor, dg_id first, size_t n,
 		      void *out, dg_error *err);
+
+/* Rows of a cluster's tensor, by its own numbering. */
+dg_status source_gather(struct source *source, const dg_tensor_info *tensor, const dg_id *rows,
+			size_t n, void *out, dg_error *err);
+
+/* Opens those stores of a cluster that were not needed so far; servers need none. */
+dg_status source_open_all(struct source *source, dg_error *err);
+
+/* A cluster whose servers are asked by @client, which stays the caller's: nothing to close. */
+struct source source_of_client(const char *path, dg_client *client);
 
 /* How many rows of a tensor a command handles at once, so that it needs some MiB at most. */
 size_t batch_rows(const dg_tensor_info *tensor);

@@ -53,7 +53,11 @@ DG_API dg_status dg_client_to_outside(dg_client *client, dg_side side, uint16_t 
 DG_API dg_status dg_client_from_outside(dg_client *client, dg_side side, uint16_t type,
 					const dg_outside_ids *ids, dg_id *out, dg_error *err);
 
-/* The same by the opened stores of all partitions, by number, without any server. */
+/*
+ * The same by the opened stores of all partitions, by number, without any server. A store that is
+ * NULL is not asked: what only it knows fails with NOTFOUND. Every store knows the forms and what its
+ * own nodes are called; to find a node by what it is called takes all of them.
+ */
 DG_API dg_status dg_stores_outside_form(dg_store *const *stores, uint32_t n_stores, dg_side side,
 					uint16_t type, dg_outside_form *form, dg_error *err);
 DG_API dg_status dg_stores_to_outside(dg_store *const *stores, uint32_t n_stores, dg_side side,

@@ -14,15 +14,35 @@ struct stores {
 	uint32_t n;
 };
 
+/* There is one: check() has seen to that. */
+static uint32_t first_present(const struct stores *stores)
+{
+	uint32_t part = 0;
+
+	while (!stores->items[part])
+		part++;
+	return part;
+}
+
+static dg_status fail_absent(uint32_t part, dg_error *err)
+{
+	return dgi_fail(err, DG_NOTFOUND, "part %" PRIu32 " knows the id, its store is not opened",
+			part);
+}
+
 static dg_status ask(void *context, uint32_t part, const struct dgi_ids_request *request,
 		     struct dgi_ids_answer *out, dg_error *err)
 {
 	const struct stores *stores = context;
 	struct dgi_outside_part opened;
-	dg_status st =
-		dgi_outside_part_open(dgi_store_volume(stores->items[part]),
-				      dg_store_book(stores->items[part]), part, &opened, err);
+	dg_status st;
 
+	if (request->operation == DGI_IDS_ABOUT) /* each knows that */
+		part = first_present(stores);
+	if (!stores->items[part])
+		return fail_absent(part, err);
+	st = dgi_outside_part_open(dgi_store_volume(stores->items[part]),
+				   dg_store_book(stores->items[part]), part, &opened, err);
 	if (!st)
 		st = dgi_outside_answer(&opened, request, SIZE_MAX, out, err);
 	dgi_outside_part_clear(&opened);
@@ -56,10 +76,13 @@ static dg_status read_row(const struct stores *stores, dg_side side, uint16_t ty
 	} row = { 0 };
 	uint32_t part = 0;
 	int64_t local = 0;
-	dg_status st = find_table(stores->items[0], side, type, name, &table, err);
+	const dg_store *any = stores->items[first_present(stores)];
+	dg_status st = find_table(any, side, type, name, &table, err);
 
 	if (!st)
-		st = dg_book_locate(dg_store_book(stores->items[0]), table, id, &part, &local, err);
+		st = dg_book_locate(dg_store_book(any), table, id, &part, &local, err);
+	if (!st && !stores->items[part])
+		st = fail_absent(part, err);
 	if (!st)
 		st = find_table(stores->items[part], side, type, name, &table, err);
 	if (!st)
@@ -79,28 +102,33 @@ static dg_status table(void *context, dg_side side, uint16_t type, const char *n
 	return st;
 }
 
-/* The stores must be those of one cluster, each at its number. */
+/* The stores must be those of one cluster, each at its number; NULL for one that is not opened. */
 static dg_status check(const struct stores *stores, dg_error *err)
 {
+	const dg_store *first = NULL;
+
 	for (uint32_t p = 0; p < stores->n; p++) {
 		dg_store_info info;
 
+		if (!stores->items[p])
+			continue;
+		if (!first)
+			first = stores->items[p];
 		dg_store_get_info(stores->items[p], &info);
 		if (info.part != p || info.n_parts != stores->n ||
-		    !dgi_book_equal(dg_store_book(stores->items[p]),
-				    dg_store_book(stores->items[0])))
+		    !dgi_book_equal(dg_store_book(stores->items[p]), dg_store_book(first)))
 			return dgi_fail(err, DG_MISMATCH,
 					"store number %" PRIu32 " of %" PRIu32 " is part %" PRIu32
 					" of %" PRIu32,
 					p, stores->n, info.part, info.n_parts);
 	}
-	return stores->n ? DG_OK : dgi_fail(err, DG_INVALID, "no stores");
+	return first ? DG_OK : dgi_fail(err, DG_INVALID, "no stores");
 }
 
 static struct dgi_ids_asker asker_of(struct stores *stores)
 {
 	return (struct dgi_ids_asker){ .context = stores,
-				       .book = dg_store_book(stores->items[0]),
+				       .book = dg_store_book(stores->items[first_present(stores)]),
 				       .ask = ask,
 				       .table = table };
 }

@@ -251,6 +251,28 @@ static void forms_are_told_and_checked(void **state)
 		     "is part 0 of 3");
 }
 
+static void one_store_alone_knows_what_its_own_nodes_are_called(void **state)
+{
+	dg_store *alone[PARTS] = { NULL, NULL, stores[2] };
+	const dg_id own = 300, other = 0;
+	dg_outside_form form;
+	dg_outside_ids out = { 0 };
+	dg_error err = { 0 };
+
+	(void)state;
+	assert_ok(dg_stores_outside_form(alone, PARTS, DG_NODE, 2, &form, &err), &err);
+	assert_int_equal(form, DG_OUTSIDE_STRINGS);
+	assert_ok(dg_stores_to_outside(alone, PARTS, DG_NODE, 2, &own, 1, &out, &err), &err);
+	assert_int_equal(out.offsets[1], strlen(strings[original(2, own)]));
+	assert_memory_equal(out.text, strings[original(2, own)], out.offsets[1]);
+	dg_outside_ids_clear(&out);
+	assert_fails(dg_stores_to_outside(alone, PARTS, DG_NODE, 2, &other, 1, &out, &err),
+		     DG_NOTFOUND, &err, "part 0 knows the id, its store is not opened");
+	alone[2] = NULL;
+	assert_fails(dg_stores_outside_form(alone, PARTS, DG_NODE, 2, &form, &err), DG_INVALID,
+		     &err, "no stores");
+}
+
 static void an_id_that_is_not_there_is_refused(void **state)
 {
 	const dg_id past = 500;
@@ -573,6 +595,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_node_is_called_what_the_caller_called_it),
 		cmocka_unit_test(forms_are_told_and_checked),
+		cmocka_unit_test(one_store_alone_knows_what_its_own_nodes_are_called),
 		cmocka_unit_test(an_id_that_is_not_there_is_refused),
 		cmocka_unit_test(the_same_id_twice_is_refused),
 		cmocka_unit_test(a_file_that_is_not_as_it_should_be_is_refused),
