@@ -34,7 +34,7 @@ struct dgi_estimate dgi_estimate_stream(int64_t n_nodes, int64_t n_edges, uint64
 	/* Records that are spilled, 24 bytes an edge; the graph, 16; two levels that hardly shrink. */
 	return (struct dgi_estimate){
 		.memory_bytes =
-			80 * n + (in_memory < allowed / 2 ? in_memory : allowed / 2) + FIXED_BYTES,
+			80 * n + (in_memory < allowed / 4 ? in_memory : allowed / 4) + FIXED_BYTES,
 		.disk_bytes = 72 * m + 12 * n,
 		.seconds = 5e-6 * (double)m + 5e-6 * (double)n
 	};
