@@ -24,3 +24,8 @@ npy make row.npy '<i8' 4 0 1 1 2
 try distgraph plan row.npy -n 2
 printf '%%%%MatrixMarket matrix\nx\n' >bad.mtx
 try distgraph plan bad.mtx -n 2
+echo "-- stores are no larger than was told, nor a third of it"
+seq 0 199999 | awk '{ print $1 % 9973 "," ($1 * 7919 + int($1 / 9973)) % 10007 }' >made.csv
+told=$(distgraph plan made.csv -n 3 --json | sed -n 's/.*"store_bytes": \([0-9]*\).*/\1/p')
+distgraph partition made.csv -n 3 -o made --method random >/dev/null 2>&1
+du -sk made | awk -v told="$told" '{ print ($1 * 1024 <= told && $1 * 1024 > told / 3 ? "yes" : $0 " KiB of " told) }'
