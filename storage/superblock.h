@@ -12,7 +12,7 @@
 
 /* Feature bits this program knows. */
 #define DGI_FEATURES_READ_ONLY UINT64_C(0)
-#define DGI_FEATURES_INCOMPATIBLE UINT64_C(0)
+#define DGI_FEATURES_INCOMPATIBLE DGI_FEATURE_OUTSIDE_IDS
 
 void dgi_superblock_encode(const struct dgi_superblock *superblock,
 			   uint8_t out[DGI_SUPERBLOCK_BYTES]);

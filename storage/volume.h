@@ -23,6 +23,9 @@
 
 struct dgi_volume;
 
+/* Incompatible feature bits. */
+#define DGI_FEATURE_OUTSIDE_IDS UINT64_C(1) /* there are arrays of outside ids */
+
 /* What identifies a store. The same superblock stands in each of its files. */
 struct dgi_superblock {
 	dg_uuid store_uuid;
@@ -179,7 +182,7 @@ typedef dg_status dgi_fill_fn(void *context, int64_t first, int64_t n, void *out
 
 /*
  * Begins a store in the existing, empty directory @path, which the caller stages (files.h). Of
- * @superblock the UUIDs and the part count; versions and features are this program's. @book is
+ * @superblock the UUIDs, the part and the feature bits count; versions are this program's. @book is
  * copied. Fails with INVALID, UNSUPPORTED, FULL, IO, NOMEM.
  */
 dg_status dgi_volume_make(const char *path, const struct dgi_superblock *superblock,

@@ -329,7 +329,8 @@ def read_superblock(payload):
     need(any(s["store"]), "superblock: no UUID")
     need(s["part"] < s["n_parts"] <= 4096, "superblock: part")
     need(1 <= format_read <= format_write, "superblock: formats")
-    need(format_read == 1 and u64(payload, 64) == 0, "a newer format than this reader knows")
+    need(format_read == 1 and u64(payload, 64) & ~1 == 0,  # 1: outside ids
+         "a newer format than this reader knows")
     return s
 
 

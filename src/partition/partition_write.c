@@ -207,6 +207,8 @@ static dg_status begin_store(struct dgi_making *m, const char *path, const void 
 					     .n_parts = m->graph->view.n_parts };
 	dg_status st = dgi_tree_remove(path, err); /* what an interrupted run has left */
 
+	if (m->outside && dgi_outside_writer_has_any(m->outside))
+		superblock.incompatible |= DGI_FEATURE_OUTSIDE_IDS;
 	if (!st)
 		st = dgi_uuid_new(&superblock.store_uuid, err);
 	if (st)

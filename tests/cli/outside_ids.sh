@@ -27,6 +27,13 @@ distgraph partition friends.csv -n 2 -o i --method random --nodes members.csv \
 printf 'Lovelace, Ada\n0\r\n\nbob\n' >some.txt
 npy make two.npy '<f4' 2 100 101
 
+# The superblock says so, to programs that do not know such ids.
+karate 1
+for graph in s i k; do
+	python3 -c 'import sys; d = open(sys.argv[1], "rb").read(); print(d[d.index(b"DGR1\x01\0") + 0x70])' \
+		$graph/part0/graph.mdb
+done
+
 echo "-- without servers: strings"
 distgraph export s/s.json age offline.csv 2>/dev/null && cat offline.csv
 distgraph export s/s.json age offline.npy --ids-out names.txt 2>/dev/null && cat names.txt

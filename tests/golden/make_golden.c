@@ -759,7 +759,8 @@ static void make_named_store(const char *path, dg_book *book, struct dgi_outside
 		.store_uuid = { { 0x60, 0x1d, 3, 4, 5, 6, 0x47 } },
 		.cluster_uuid = { { 0xc1, 2, 3, 4, 5, 6, 0x47 } },
 		.part = 1,
-		.n_parts = PARTS
+		.n_parts = PARTS,
+		.incompatible = DGI_FEATURE_OUTSIDE_IDS
 	};
 	struct dgi_volume_maker *maker;
 	dg_error err = { 0 };

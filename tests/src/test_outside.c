@@ -113,7 +113,9 @@ static void make_stores(const struct dgi_outside_input *input)
 		const struct dgi_superblock superblock = { .store_uuid = { { 1, (uint8_t)p } },
 							   .cluster_uuid = { { 9 } },
 							   .part = p,
-							   .n_parts = PARTS };
+							   .n_parts = PARTS,
+							   .incompatible =
+								   DGI_FEATURE_OUTSIDE_IDS };
 		struct dgi_volume_maker *maker;
 		char name[16], *path;
 
