@@ -1,7 +1,9 @@
 /* The session in hex of docs/protocol.md is read out of it and decoded. */
 #include "test.h"
 
+#include "ids_message.h"
 #include "message.h"
+#include "outside.h"
 #include "uuid.h"
 
 #include <ctype.h>
@@ -251,6 +253,43 @@ static void a_session_is_closed(void **state)
 	assert_int_equal(reply("session-reply", DGI_SESSION, 9, DG_OK)->n, 0);
 }
 
+static void nodes_are_looked_up_and_named(void **state)
+{
+	const struct example *e = request("ids-lookup", DGI_IDS, 10);
+	const uint64_t hash = dgi_outside_hash_string("ada", 3, 0);
+	struct dgi_ids_request asked;
+	struct dgi_ids_answer answer;
+	dg_error err = { 0 };
+
+	(void)state;
+	assert_ok(dgi_ids_request_decode(e->body, e->n, &asked, &err), &err);
+	assert_int_equal(asked.type, 0);
+	assert_int_equal(asked.operation, DGI_IDS_LOOKUP);
+	assert_int_equal(asked.n, 1);
+	assert_true((uint64_t)asked.numbers[0] == hash && hash == 0x691d4463952c802f);
+	assert_int_equal(dgi_outside_cut(hash, 4), 1);
+	e = reply("ids-lookup-reply", DGI_IDS, 10, DG_OK);
+	assert_ok(dgi_ids_answer_decode(e->body, e->n, &answer, &err), &err);
+	assert_int_equal(answer.form, DG_OUTSIDE_STRINGS);
+	assert_false(answer.strings);
+	assert_int_equal(answer.n, 1);
+	assert_int_equal(answer.numbers[0], 150);
+	dgi_ids_answer_clear(&answer);
+	e = request("ids-outside", DGI_IDS, 11);
+	assert_ok(dgi_ids_request_decode(e->body, e->n, &asked, &err), &err);
+	assert_int_equal(asked.operation, DGI_IDS_OUTSIDE);
+	assert_int_equal(asked.n, 2);
+	assert_int_equal(asked.numbers[1], 151);
+	e = reply("ids-outside-reply", DGI_IDS, 11, DG_OK);
+	assert_ok(dgi_ids_answer_decode(e->body, e->n, &answer, &err), &err);
+	assert_true(answer.strings);
+	assert_int_equal(answer.n, 2);
+	assert_int_equal(answer.numbers[1], 3);
+	assert_int_equal(answer.text_bytes, 7);
+	assert_memory_equal(answer.text, "adazo\xc3\xab", 7);
+	dgi_ids_answer_clear(&answer);
+}
+
 static void errors_say_what_is_wrong(void **state)
 {
 	const struct example *e = reply("error-reply", DGI_PULL, 5, DG_RANGE);
@@ -296,6 +335,7 @@ int main(void)
 		cmocka_unit_test(a_row_is_pushed),
 		cmocka_unit_test(a_run_is_filled_and_a_rule_is_applied),
 		cmocka_unit_test(a_session_is_closed),
+		cmocka_unit_test(nodes_are_looked_up_and_named),
 		cmocka_unit_test(errors_say_what_is_wrong),
 	};
 
