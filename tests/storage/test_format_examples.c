@@ -9,6 +9,8 @@
 #include "mark.h"
 #include "operations.h"
 #include "ops.h"
+#include "outside.h"
+#include "segment.h"
 #include "sessions.h"
 #include "superblock.h"
 #include "record.h"
@@ -393,6 +395,38 @@ static int load_document(void **state)
 	return 0;
 }
 
+static void the_head_of_outside_ids_is_as_described(void **state)
+{
+	static const int64_t wanted[2 * DGI_OUTSIDE_FIELDS] = {
+		[DGI_OUTSIDE_FIELDS + DGI_OUTSIDE_FORM] = DG_OUTSIDE_STRINGS,
+		[DGI_OUTSIDE_FIELDS + DGI_OUTSIDE_INDEX_N] = 3,
+	};
+	const struct example key_bytes = find("outside-key");
+	const struct example value = find("outside-value");
+	const struct dgi_segment_layout layout = dgi_segment_layout_of(sizeof wanted);
+	struct dgi_key key;
+	uint64_t seed, sum;
+	dg_uuid uuid;
+	dg_error err = { 0 };
+
+	(void)state;
+	assert_ok(dgi_uuid_parse(STORE_UUID, &uuid, &err), &err);
+	assert_ok(dgi_key_decode(key_bytes.data, key_bytes.n, &key, &err), &err);
+	assert_int_equal(key.kind, DGI_KIND_SEGMENT);
+	assert_int_equal(key.etype, DGI_OUTSIDE_ETYPE);
+	assert_int_equal(key.array, DGI_OUTSIDE_HEAD);
+	assert_int_equal(layout.value_bytes, 4080);
+	assert_int_equal(value.n, layout.sums_at + sizeof sum);
+	assert_ok(dgi_segment_read(value.data, &layout, &uuid, &key, 2 * DGI_OUTSIDE_FIELDS, &seed,
+				   &err),
+		  &err);
+	memcpy(&sum, value.data + layout.sums_at, sizeof sum);
+	assert_true(dgi_segment_sum(value.data + 48, sizeof wanted, seed, 0) == sum);
+	assert_memory_equal(value.data + 48, wanted, sizeof wanted);
+	assert_true(dgi_outside_hash_integer(0) == 0xe220a8397b1dcdaf);
+	assert_true(dgi_outside_hash_string("ada", 3, 0) == 0x691d4463952c802f);
+}
+
 static int free_document(void **state)
 {
 	(void)state;
@@ -412,6 +446,7 @@ int main(void)
 		cmocka_unit_test(the_block_and_its_entries_are_as_described),
 		cmocka_unit_test(blocks_have_the_sizes_described),
 		cmocka_unit_test(the_session_table_is_as_described),
+		cmocka_unit_test(the_head_of_outside_ids_is_as_described),
 		cmocka_unit_test(the_mark_is_as_described),
 	};
 
