@@ -17,9 +17,8 @@ static const char about[] =
 	"Sets all rows of a tensor to those of a .npy file, in the order of the input, as\n"
 	"`distgraph export CLUSTER.json` writes them, or in that of --ids FILE. The file is read "
 	"and pushed batch by batch;\n"
-	"returns when every server has acknowledged all. When it fails or is interrupted some "
-	"rows\n"
-	"are set: run it again, which sets every row again.\n";
+	"returns when every server has acknowledged all. When it fails or is interrupted it says\n"
+	"how many rows are set for good: --from with that number goes on there.\n";
 
 static const char examples[] = "  distgraph import karate/karate.json feat feat.npy\n"
 			       "  distgraph import karate/karate.json node~_N~feat feat.npy.gz\n"
@@ -29,6 +28,7 @@ struct arguments {
 	struct reach reach;
 	const char *ids;
 	bool internal;
+	uint64_t from;
 };
 
 /* One import under way. */
@@ -39,7 +39,8 @@ struct import {
 	dg_client *client;
 	dg_tensor_info tensor;
 	dg_array_reader *file;
-	int64_t done; /* rows acknowledged */
+	int64_t from; /* the first row to be set */
+	int64_t done; /* the first that is not acknowledged */
 };
 
 /* The next @n rows, by the tensor's own numbering. */
@@ -106,6 +107,21 @@ static dg_status push_batch(struct import *job, size_t n, dg_id *ids, void *rows
 	return st;
 }
 
+/* Passes over the rows of the file before the first that is to be set. */
+static dg_status skip(struct import *job, size_t batch, void *rows, dg_error *err)
+{
+	dg_status st = DG_OK;
+
+	for (int64_t at = 0; !st && at < job->from; at += (int64_t)batch) {
+		int64_t left = job->from - at;
+		size_t n = left < (int64_t)batch ? (size_t)left : batch;
+
+		st = dg_array_reader_read(job->file, rows, n * job->tensor.row_bytes, err);
+	}
+	job->done = job->from;
+	return st;
+}
+
 static dg_status push_all(struct import *job, struct progress *progress, dg_error *err)
 {
 	size_t batch = batch_rows(&job->tensor);
@@ -114,6 +130,8 @@ static dg_status push_all(struct import *job, struct progress *progress, dg_erro
 	int64_t n_rows = job->tensor.n_rows;
 	dg_status st = ids && rows ? DG_OK : fail(err, DG_NOMEM, "%zu rows: out of memory", batch);
 
+	if (!st)
+		st = skip(job, batch, rows, err);
 	while (!st && job->done < n_rows) {
 		int64_t left = n_rows - job->done;
 
@@ -151,6 +169,10 @@ static dg_status begin(struct import *job, char **arguments, const struct argume
 	}
 	if (!st && a->ids)
 		st = read_ids(job, a->ids, err);
+	if (!st && a->from > (uint64_t)job->tensor.n_rows)
+		st = fail(err, DG_RANGE, "from row %" PRIu64 ": tensor '%s' has %" PRId64 " rows",
+			  a->from, job->tensor.name, job->tensor.n_rows);
+	job->from = (int64_t)a->from;
 	return st;
 }
 
@@ -168,11 +190,11 @@ static int import(char **arguments, const struct arguments *a)
 		if (push_all(&job, &progress, &err)) {
 			progress_end(&progress);
 			code = report("%" PRId64 " of %" PRId64 " rows are set, others may be; "
-				      "run it again to set all: %s",
-				      job.done, job.tensor.n_rows, err.text);
+				      "--from %" PRId64 " goes on there: %s",
+				      job.done, job.tensor.n_rows, job.done, err.text);
 		} else {
 			progress_end(&progress);
-			printf("%" PRId64 " rows acknowledged\n", job.done);
+			printf("%" PRId64 " rows acknowledged\n", job.done - job.from);
 		}
 	}
 	called_clear(&job.called);
@@ -192,6 +214,11 @@ int cmd_import(int argc, char **argv)
 		{ .name = "internal",
 		  .flag = &a.internal,
 		  .help = "ids, or the order of rows, are relabelled ids" },
+		{ .name = "from",
+		  .value = "ROW",
+		  .number = &a.from,
+		  .max = INT64_MAX,
+		  .help = "leave the rows before this one as they are" },
 		REACH_OPTIONS(a.reach),
 	};
 	const struct option_set set = {

@@ -15,6 +15,13 @@ npy same out.npy other.npy && echo same
 npy make weights.npy '<i8' 78 $(seq 1 78)
 distgraph import k/k.json edge~_N:_E:_N~weight weights.npy
 distgraph pull k/k.json weight 0,77
+echo "-- from where one stopped"
+distgraph import k/k.json feat feat.npy
+distgraph import --from 20 k/k.json feat other.npy
+distgraph pull k/k.json feat 0,19,20,33
+distgraph import --from 34 k/k.json feat other.npy
+try distgraph import --from 35 k/k.json feat other.npy
+distgraph import k/k.json feat other.npy
 echo "-- refused, before a row is set"
 npy make short.npy '<f4' 33,2 1
 npy make wide.npy '<f4' 34,3 1
