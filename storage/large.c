@@ -15,6 +15,7 @@
 #define PART_BYTES (UINT64_C(4) << 20) /* of operands, or of rows filled */
 #define PART_ROWS (UINT64_C(128) << 10)
 #define PART_CHUNK_BYTES (UINT64_C(16) << 20) /* of chunks that may have to be copied */
+#define LONG_BYTES (2 * PART_BYTES)	      /* of a push, row numbers included */
 
 static const struct dgi_cut *cut_of(const struct dgi_volume *v, uint32_t tensor)
 {
@@ -50,6 +51,18 @@ bool dgi_write_is_large(const struct dgi_volume *volume, const struct dgi_write 
 		return write->n == 2 && write->rows[1] > 0 &&
 		       (uint64_t)write->rows[1] > fill_rows(volume, cut);
 	return write->n > DGI_ENTRY_BYTES_MAX / (8 + (uint64_t)cut->row_bytes);
+}
+
+bool dgi_write_is_long(const struct dgi_volume *volume, const struct dgi_write *write)
+{
+	const struct dgi_cut *cut = cut_of(volume, write->tensor);
+
+	if (dgi_write_is_large(volume, write))
+		return true;
+	/* Without a session nobody would go on with the rest of the rows. */
+	return cut && !write->rule && !write->part.total && !write->fill &&
+	       !dgi_uuid_is_zero(&write->session) &&
+	       write->n > LONG_BYTES / (8 + (uint64_t)cut->row_bytes);
 }
 
 /* All rows are looked at before the first of them is changed. */
@@ -189,56 +202,94 @@ bool dgi_large_note(struct dgi_large *large, const struct dgi_write *part)
 
 /* --- Going on after a restart --- */
 
-/* A fill that is under way, as the write it was; *operand is to be freed. */
-static dg_status take_fill(struct dgi_volume *v, struct dgi_write *out, dg_id run[2],
-			   struct dgi_part *part, uint8_t **operand, dg_error *err)
+static struct dgi_unfinished *unfinished_of(const struct dgi_operation *operation, dg_error *err)
 {
-	const struct dgi_operation *found = NULL;
-	dg_status st = DG_OK;
+	struct dgi_unfinished *fill = calloc(1, sizeof *fill + operation->row_bytes);
 
-	*operand = NULL;
-	dgi_table_lock(&v->table);
-	for (size_t i = 0; i < v->operations.n && !found; i++)
-		if (v->operations.list[i].kind == DGI_ENTRY_FILL)
-			found = &v->operations.list[i];
-	if (found) {
-		*operand = malloc(found->row_bytes);
-		if (!*operand)
-			st = dgi_fail_memory(err, "large operation");
+	if (!fill) {
+		(void)dgi_fail_memory(err, "large operation");
+		return NULL;
 	}
-	if (*operand) {
-		memcpy(*operand, found->operand, found->row_bytes);
-		run[0] = found->part.first;
-		run[1] = (dg_id)found->part.total;
-		*part = found->part;
-		*out = (struct dgi_write){ .tensor = found->tensor,
-					   .op = (dg_operation)found->op,
-					   .fill = true,
-					   .rows = run,
-					   .n = 2,
-					   .data = *operand };
-		/* A fill of a session bears its push's number. */
-		if (found->part.number) {
-			out->session = found->part.id;
-			out->number = found->part.number;
+	memcpy(fill->operand, operation->operand, operation->row_bytes);
+	fill->part = operation->part;
+	fill->run[0] = operation->part.first;
+	fill->run[1] = (dg_id)operation->part.total;
+	fill->write = (struct dgi_write){ .tensor = operation->tensor,
+					  .op = (dg_operation)operation->op,
+					  .fill = true,
+					  .rows = fill->run,
+					  .n = 2,
+					  .data = fill->operand };
+	/* A fill of a session bears its push's number. */
+	if (operation->part.number) {
+		fill->write.session = operation->part.id;
+		fill->write.number = operation->part.number;
+	}
+	return fill;
+}
+
+static void free_all(struct dgi_unfinished *list)
+{
+	while (list) {
+		struct dgi_unfinished *next = list->next;
+
+		free(list);
+		list = next;
+	}
+}
+
+/* The first @max fills under way. */
+static dg_status list_fills(struct dgi_volume *v, size_t max, struct dgi_unfinished **out,
+			    dg_error *err)
+{
+	struct dgi_unfinished **end = out;
+	dg_status st = DG_OK;
+	size_t n = 0;
+
+	*out = NULL;
+	dgi_table_lock(&v->table);
+	for (size_t i = 0; i < v->operations.n && n < max && !st; i++) {
+		if (v->operations.list[i].kind != DGI_ENTRY_FILL)
+			continue;
+		*end = unfinished_of(&v->operations.list[i], err);
+		if (!*end) {
+			st = DG_NOMEM;
+			break;
 		}
+		end = &(*end)->next;
+		n++;
 	}
 	dgi_table_unlock(&v->table);
+	if (st) {
+		free_all(*out);
+		*out = NULL;
+	}
 	return st;
+}
+
+dg_status dgi_large_unfinished(struct dgi_volume *volume, struct dgi_unfinished **out,
+			       dg_error *err)
+{
+	return list_fills(volume, SIZE_MAX, out, err);
+}
+
+void dgi_large_resume(struct dgi_large *large, struct dgi_volume *volume,
+		      struct dgi_unfinished *fill)
+{
+	*large = (struct dgi_large){ .volume = volume, .whole = &fill->write, .part = fill->part };
 }
 
 dg_status dgi_volume_resume(struct dgi_volume *volume, bool *more, dg_error *err)
 {
-	struct dgi_large large = { .volume = volume };
-	struct dgi_write whole, part;
-	uint8_t *operand;
-	dg_id run[2];
-	dg_status st = take_fill(volume, &whole, run, &large.part, &operand, err);
+	struct dgi_unfinished *fill;
+	struct dgi_large large;
+	struct dgi_write part;
+	dg_status st = list_fills(volume, 1, &fill, err);
 
-	*more = operand != NULL;
-	if (!operand)
+	*more = fill != NULL;
+	if (!fill)
 		return st;
-	large.whole = &whole;
+	dgi_large_resume(&large, volume, fill);
 	(void)dgi_large_next(&large, &part);
 	st = dgi_volume_apply(volume, &part, 1, err);
 	if (!st && part.status) {
@@ -246,6 +297,6 @@ dg_status dgi_volume_resume(struct dgi_volume *volume, bool *more, dg_error *err
 		if (err)
 			*err = part.error;
 	}
-	free(operand);
+	free(fill);
 	return st;
 }

@@ -49,8 +49,8 @@ typedef struct dg_store_info {
 } dg_store_info;
 
 /*
- * Opens the store in directory @path. To write: a fill that the last process left unfinished is
- * finished first.
+ * Opens the store in directory @path. To write: a fill that the last process left unfinished goes on
+ * meanwhile, by a thread of the store, and rows can be read; a write to its tensor waits for its end.
  *
  * Fails with INVALID (options), NOTFOUND (no store there), BUSY (a process has it; the text names it), CORRUPT,
  * VERSION (newer format or unknown feature bits), MISMATCH (files of different stores), DENIED

@@ -119,7 +119,7 @@ static dg_status listen_all(dg_server *server, const dg_server_options *options,
 static dg_status open_store(dg_server *server, dg_error *err)
 {
 	dg_store_options options = { .writable = 1 };
-	dg_status st = dg_store_open(server->path, &options, &server->store, err);
+	dg_status st = dgi_store_open(server->path, &options, false, &server->store, err);
 
 	if (!st)
 		dgi_service_init(&server->service, server->store);

@@ -351,3 +351,17 @@ dg_status dgi_service_apply(struct dgi_service *service, struct dgi_write *write
 	}
 	return st;
 }
+
+dg_status dgi_service_apply_part(struct dgi_service *service, struct dgi_write *part, dg_error *err)
+{
+	dg_status st = dgi_volume_apply(service->volume, part, 1, err);
+
+	if (st || part->status != DG_OK)
+		return st;
+	atomic_store(&service->log_number, part->log_number);
+	if (part->part.done == part->part.total) {
+		atomic_fetch_add(&service->pushes, 1);
+		atomic_fetch_add(&service->rows_pushed, part->part.total);
+	}
+	return DG_OK;
+}

@@ -79,5 +79,8 @@ dg_status dgi_service_plan_end(const struct dgi_service *service, const struct d
 /* Applies them, see dgi_volume_apply(): each is to be acknowledged once it is durable. */
 dg_status dgi_service_apply(struct dgi_service *service, struct dgi_write *writes, size_t n,
 			    dg_error *err);
+/* The same for a part of a large write, which counts as a push with its last one. */
+dg_status dgi_service_apply_part(struct dgi_service *service, struct dgi_write *part,
+				 dg_error *err);
 
 #endif

@@ -3,36 +3,77 @@
 
 #include "deadline.h"
 #include "fail.h"
+#include "log.h"
 #include "thread.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define WRITES_MAX DGI_WRITES_MAX
 #define DURABLE_WAIT_MS 5000 /* at the end */
 
+static struct timespec time_of(struct dgi_deadline deadline)
+{
+	return (struct timespec){ .tv_sec = deadline.at_ms / 1000,
+				  .tv_nsec = deadline.at_ms % 1000 * 1000000 };
+}
+
 static const char disk_failed[] = "the disk failed: nothing more can be made durable";
 
-/* Takes what has come, at most WRITES_MAX; waits for something. NULL: stop. */
-static struct dgi_job *take(struct dgi_writer *writer, size_t *n)
+/* Waits for something to do, or not at all where a large write goes on. With the lock held. */
+static void wait_for_work(struct dgi_writer *writer)
 {
-	struct dgi_job *jobs, *last;
+	int64_t wait_ms = dgi_larges_wait_ms(&writer->larges);
+
+	while (!writer->first && !writer->stopping && wait_ms != 0) {
+		struct timespec until;
+
+		if (wait_ms < 0) {
+			(void)pthread_cond_wait(&writer->wake, &writer->lock);
+			continue;
+		}
+		until = time_of(dgi_deadline_in(wait_ms));
+		(void)pthread_cond_timedwait(&writer->wake, &writer->lock, &until);
+		wait_ms = dgi_larges_wait_ms(&writer->larges);
+	}
+}
+
+/* Takes what has come, at most WRITES_MAX; false: stop. */
+static bool take(struct dgi_writer *writer, struct dgi_job **jobs)
+{
+	struct dgi_job *last;
+	bool goes_on;
 
 	(void)pthread_mutex_lock(&writer->lock);
-	while (!writer->first && !writer->stopping)
-		(void)pthread_cond_wait(&writer->wake, &writer->lock);
-	jobs = last = writer->first;
-	*n = jobs != NULL;
-	while (last && last->next && *n < WRITES_MAX) {
+	wait_for_work(writer);
+	*jobs = last = writer->first;
+	for (size_t n = 1; last && last->next && n < WRITES_MAX; n++)
 		last = last->next;
-		++*n;
-	}
 	writer->first = last ? last->next : NULL;
 	if (!writer->first)
 		writer->last = NULL;
 	if (last)
 		last->next = NULL;
+	goes_on = *jobs || !writer->stopping;
 	(void)pthread_mutex_unlock(&writer->lock);
-	return jobs;
+	return goes_on;
+}
+
+/* Puts back what waited behind a large write: its turn is before all that came later. */
+static void put_first(struct dgi_writer *writer, struct dgi_job *jobs)
+{
+	struct dgi_job *last = jobs;
+
+	if (!jobs)
+		return;
+	while (last->next)
+		last = last->next;
+	(void)pthread_mutex_lock(&writer->lock);
+	last->next = writer->first;
+	writer->first = jobs;
+	if (!writer->last)
+		writer->last = last;
+	(void)pthread_mutex_unlock(&writer->lock);
 }
 
 /* Hands jobs back, neighbours of one owner together, so that it is woken once. */
@@ -218,16 +259,85 @@ static void apply_jobs(struct dgi_writer *writer, struct dgi_job *jobs)
 	settle(jobs);
 }
 
+/* --- Large writes --- */
+
+/* Takes out of a list what is to be applied in parts, and what comes after such a write. */
+static struct dgi_job *set_aside(struct dgi_writer *writer, struct dgi_job *jobs)
+{
+	struct dgi_job *rest = NULL, **rest_end = &rest;
+
+	while (jobs) {
+		struct dgi_job *job = jobs;
+
+		jobs = job->next;
+		job->next = NULL;
+		if (dgi_larges_hold(&writer->larges, job))
+			continue;
+		if (!job->forget && dgi_write_is_long(writer->service->volume, &job->write) &&
+		    !is_expired(job) && !is_fenced(job)) {
+			dgi_larges_add(&writer->larges, job);
+			continue;
+		}
+		*rest_end = job;
+		rest_end = &job->next;
+	}
+	return rest;
+}
+
+static void go_on_with_large(struct dgi_writer *writer)
+{
+	struct dgi_job *job;
+	dg_error error = { 0 };
+	dg_status st = dgi_larges_step(&writer->larges, writer->service, &job, &error);
+
+	if (st)
+		note_broken(writer, &error);
+	if (!job)
+		return;
+	put_first(writer, job->under_way.held);
+	job->under_way.held = NULL;
+	if (job->wait_durable && job->write.wait_for == 0)
+		job->write.wait_for = job->write.log_number;
+	settle(job);
+	wait_for_disk(writer, job);
+}
+
+/* Their senders repeat them to the next server, which goes on with fills by itself. */
+static void abandon_large(struct dgi_writer *writer)
+{
+	struct dgi_job *jobs = dgi_larges_take_all(&writer->larges);
+
+	refuse_jobs(jobs, DG_CLOSED, "the server ended before the push was applied, or all of it");
+	hand_back(jobs);
+}
+
+static void free_resumed(void *owner, struct dgi_job *jobs)
+{
+	(void)owner;
+	while (jobs) {
+		struct dgi_job *job = jobs;
+
+		jobs = job->next;
+		if (job->write.status != DG_OK && job->write.status != DG_CLOSED)
+			dgi_log(DG_LOG_WARNING, "a fill that was under way ends: %s",
+				job->write.error.text);
+		free(job->under_way.fill);
+		free(job);
+	}
+}
+
 static void *run(void *argument)
 {
 	struct dgi_writer *writer = argument;
 	struct dgi_job *jobs;
-	size_t n;
 
-	while ((jobs = take(writer, &n))) {
+	while (take(writer, &jobs)) {
+		jobs = set_aside(writer, jobs);
 		apply_jobs(writer, jobs);
 		wait_for_disk(writer, jobs);
+		go_on_with_large(writer);
 	}
+	abandon_large(writer);
 	return NULL;
 }
 
@@ -240,15 +350,19 @@ dg_status dgi_writer_start(struct dgi_writer *writer, struct dgi_service *servic
 
 	*writer = (struct dgi_writer){ .service = service, .broken = broken, .context = context };
 	(void)pthread_mutex_init(&writer->lock, NULL);
-	(void)pthread_cond_init(&writer->wake, NULL);
 	(void)pthread_condattr_init(&attributes);
 	(void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	(void)pthread_cond_init(&writer->wake, &attributes);
 	(void)pthread_cond_init(&writer->all_durable, &attributes);
 	(void)pthread_condattr_destroy(&attributes);
 	dgi_volume_on_durable(service->volume, on_durable, writer);
-	st = dgi_thread_start(&writer->thread, run, writer, "writer", err);
-	if (st)
+	st = dgi_larges_add_unfinished(&writer->larges, service->volume, free_resumed, err);
+	if (!st)
+		st = dgi_thread_start(&writer->thread, run, writer, "writer", err);
+	if (st) {
+		abandon_large(writer);
 		return st;
+	}
 	writer->is_running = true;
 	return DG_OK;
 }
@@ -270,8 +384,7 @@ void dgi_writer_submit(struct dgi_writer *writer, struct dgi_job *job)
 static void wait_until_durable(struct dgi_writer *writer)
 {
 	struct dgi_deadline deadline = dgi_deadline_in(DURABLE_WAIT_MS);
-	struct timespec until = { .tv_sec = deadline.at_ms / 1000,
-				  .tv_nsec = deadline.at_ms % 1000 * 1000000 };
+	struct timespec until = time_of(deadline);
 	struct dgi_job *jobs;
 
 	(void)pthread_mutex_lock(&writer->lock);

@@ -3,13 +3,15 @@
  * came, and hands each back once it is durable.
  *
  * The store's journal commits on a thread of its own whatever was applied while its last commit ran,
- * so the writer goes on meanwhile.
+ * so the writer goes on meanwhile. Large writes are applied in parts, with others between them; so are
+ * the fills that an earlier process left unfinished.
  */
 #ifndef DGI_WRITER_H
 #define DGI_WRITER_H
 
 #include "seats.h"
 #include "service.h"
+#include "underway.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -34,6 +36,7 @@ struct dgi_job {
 	void (*done)(void *owner, struct dgi_job *jobs);
 	void (*settled)(void *owner); /* progress that is awaited was made */
 	void *owner;
+	struct dgi_under_way under_way; /* the writer's, of a large write */
 };
 
 #define DGI_WRITES_MAX 64 /* applied in one go */
@@ -53,11 +56,13 @@ struct dgi_writer {
 	bool stopping;
 	bool is_broken;
 
-	struct dgi_write writes[DGI_WRITES_MAX]; /* the thread's own */
+	/* The thread's own. */
+	struct dgi_write writes[DGI_WRITES_MAX];
+	struct dgi_larges larges;
 };
 
 /*
- * Starts the thread. @broken is called at most once, before the jobs that failed are handed back.
+ * Starts the thread, which goes on with unfinished fills. @broken is called at most once, before the jobs that failed are handed back.
  * Fails with NOMEM.
  */
 dg_status dgi_writer_start(struct dgi_writer *writer, struct dgi_service *service,

@@ -3,7 +3,7 @@
 
 #include "book.h"
 #include "fail.h"
-#include "log.h"
+#include "filler.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -14,6 +14,7 @@ struct dg_store {
 	dg_book *book;
 	dg_tensor_info *tensors; /* as handed out */
 	size_t n_tensors;
+	struct dgi_filler filler; /* zero: somebody else goes on with fills */
 };
 
 /* Do the tensors have the rows that the book gives to this partition? */
@@ -79,23 +80,8 @@ static dg_status open_book(dg_store *store, const char *path, dg_error *err)
 	return st ? dgi_context(err, st, "store '%s'", path) : DG_OK;
 }
 
-/* Large fills that the last process began. */
-static dg_status finish_fills(dg_store *store, const char *path, dg_error *err)
-{
-	bool more = true;
-	dg_status st = DG_OK;
-
-	while (!st && more)
-		st = dgi_volume_resume(store->volume, &more, err);
-	if (st == DG_IO)
-		return dgi_context(err, st, "store '%s': a fill that was under way", path);
-	if (st) /* want of room: later then */
-		dgi_log(DG_LOG_WARNING, "store '%s': a fill under way is put off", path);
-	return DG_OK;
-}
-
-dg_status dg_store_open(const char *path, const dg_store_options *options, dg_store **out,
-			dg_error *err)
+dg_status dgi_store_open(const char *path, const dg_store_options *options, bool goes_on,
+			 dg_store **out, dg_error *err)
 {
 	const struct dgi_volume_options volume_options = {
 		.writable = options && options->writable,
@@ -113,8 +99,8 @@ dg_status dg_store_open(const char *path, const dg_store_options *options, dg_st
 	st = dgi_volume_open(path, &volume_options, &store->volume, err);
 	if (!st)
 		st = open_book(store, path, err);
-	if (!st && volume_options.writable)
-		st = finish_fills(store, path, err);
+	if (!st && volume_options.writable && goes_on)
+		st = dgi_filler_open(&store->filler, store->volume, err);
 	if (st) {
 		dg_store_close(store);
 		return st;
@@ -123,10 +109,17 @@ dg_status dg_store_open(const char *path, const dg_store_options *options, dg_st
 	return DG_OK;
 }
 
+dg_status dg_store_open(const char *path, const dg_store_options *options, dg_store **out,
+			dg_error *err)
+{
+	return dgi_store_open(path, options, true, out, err);
+}
+
 void dg_store_close(dg_store *store)
 {
 	if (!store)
 		return;
+	dgi_filler_close(&store->filler);
 	dgi_volume_close(store->volume);
 	dgi_book_free(store->book);
 	free(store->tensors);
@@ -190,7 +183,11 @@ static dg_status write_one(dg_store *store, const dg_tensor_info *tensor, struct
 		return dgi_fail(err, DG_INVALID, "tensor '%s': kept by the store itself",
 				tensor->name);
 	write->tensor = tensor->id;
+	st = dgi_filler_enter(&store->filler, tensor->id, err);
+	if (st)
+		return st;
 	st = dgi_volume_write(store->volume, write, 1, err);
+	dgi_filler_leave(&store->filler);
 	if (!st && write->status) {
 		st = write->status;
 		if (err)
