@@ -16,6 +16,9 @@
 /* Rows of one pull or push. */
 #define DGI_ROWS_MAX (4U << 20)
 
+#define DGI_GROUP_BYTES_MIN 64 /* of a claim without names */
+#define DGI_GROUP_REPLY_BYTES_MIN 10
+#define DGI_GROUP_BYTES_MAX 4096
 #define DGI_IDS_BATCH 4096 /* numbers of one question about outside ids */
 
 #define DGI_PREFIX_BYTES 64 /* fields in front of the arrays of a pull or push */
@@ -44,7 +47,15 @@
 	  DGI_PUSHED_BYTES) \
 	X(SESSION, 6, "session", DGI_SESSION_BYTES, DGI_SESSION_BYTES, 0, 0) \
 	X(IDS, 7, "ids", DGI_PREFIX_BYTES, DGI_PREFIX_BYTES + 8 * DGI_IDS_BATCH, DGI_PREFIX_BYTES, \
-	  DGI_FRAME_BODY_BYTES_MAX)
+	  DGI_FRAME_BODY_BYTES_MAX) \
+	X(JOIN, 8, "join", DGI_GROUP_BYTES_MIN, DGI_GROUP_BYTES_MAX, DGI_GROUP_REPLY_BYTES_MIN, \
+	  DGI_GROUP_BYTES_MAX) \
+	X(BEAT, 9, "beat", DGI_GROUP_BYTES_MIN, DGI_GROUP_BYTES_MAX, DGI_GROUP_REPLY_BYTES_MIN, \
+	  DGI_GROUP_BYTES_MAX) \
+	X(BARRIER, 10, "barrier", DGI_GROUP_BYTES_MIN, DGI_GROUP_BYTES_MAX, \
+	  DGI_GROUP_REPLY_BYTES_MIN, DGI_GROUP_BYTES_MAX) \
+	X(LEAVE, 11, "leave", DGI_GROUP_BYTES_MIN, DGI_GROUP_BYTES_MAX, DGI_GROUP_REPLY_BYTES_MIN, \
+	  DGI_GROUP_BYTES_MAX)
 
 enum dgi_message_type {
 #define DGI_MESSAGE_ENUM(name, number, text, least, most, reply_least, reply_most) \

@@ -17,6 +17,9 @@
 #define DGI_GROUP_MEMBERS_MAX 4096U
 #define DGI_GROUP_ROLES_MAX 16U
 #define DGI_GROUP_NAME_BYTES 64U /* of a group, role, barrier or host, with its NUL */
+/* A member that was not heard of for as long is lost; each says something several times as often. */
+#define DGI_GROUP_LEASE_MS 10000
+#define DGI_GROUP_BEAT_MS 2500
 #define DGI_GROUP_LEFT_WORDS (DGI_GROUP_MEMBERS_MAX / 64)
 
 struct dgi_group_role {

@@ -54,6 +54,15 @@ void dgi_loop_deliver(void *owner, struct dgi_job *jobs)
 	dgi_loop_wake(loop);
 }
 
+void dgi_loop_answer(struct dgi_loop *loop, struct dgi_held *held)
+{
+	(void)pthread_mutex_lock(&loop->lock);
+	held->next = loop->answered;
+	loop->answered = held;
+	(void)pthread_mutex_unlock(&loop->lock);
+	dgi_loop_wake(loop);
+}
+
 void dgi_loop_settled(void *owner)
 {
 	dgi_loop_wake(owner);
@@ -121,6 +130,7 @@ static void check_time(struct dgi_loop *loop)
 	loop->checked_ms = now_ms;
 	for (struct dgi_session *s = loop->sessions; s; s = s->next)
 		dgi_session_check_time(s, now_ms);
+	dgi_group_service_tick(&loop->server->groups, now_ms);
 	bury_dead(loop);
 }
 
@@ -234,12 +244,15 @@ static void empty_mailbox(struct dgi_loop *loop)
 {
 	struct dgi_session *newcomers;
 	struct dgi_job *written;
+	struct dgi_held *answered;
 
 	(void)pthread_mutex_lock(&loop->lock);
 	newcomers = loop->newcomers;
 	written = loop->written;
+	answered = loop->answered;
 	loop->newcomers = NULL;
 	loop->written = NULL;
+	loop->answered = NULL;
 	(void)pthread_mutex_unlock(&loop->lock);
 	while (newcomers) {
 		struct dgi_session *s = newcomers;
@@ -254,6 +267,14 @@ static void empty_mailbox(struct dgi_loop *loop)
 
 		written = job->next;
 		dgi_session_pushed(s, job);
+		dgi_session_work(s, 0);
+	}
+	while (answered) {
+		struct dgi_held *held = answered;
+		struct dgi_session *s = held->session;
+
+		answered = held->next;
+		dgi_group_answer_held(held);
 		dgi_session_work(s, 0);
 	}
 }

@@ -30,6 +30,7 @@ struct dgi_loop {
 	pthread_mutex_t lock;	       /* guards the mailbox: */
 	struct dgi_session *newcomers; /* linked by next */
 	struct dgi_job *written;
+	struct dgi_held *answered; /* of groups */
 };
 
 /* dgi_loop_close() accepts a zero or failed one. Fails with FULL, IO. */
@@ -45,6 +46,9 @@ void dgi_loop_wake(const struct dgi_loop *loop);
 
 /* Takes jobs back from the writer; @owner is the loop. The writer's thread. */
 void dgi_loop_deliver(void *owner, struct dgi_job *jobs);
+
+/* Takes the answer to a request of a group. Any thread of the server. */
+void dgi_loop_answer(struct dgi_loop *loop, struct dgi_held *held);
 
 /* Some of the owner's pushes are settled. The writer's thread. */
 void dgi_loop_settled(void *owner);

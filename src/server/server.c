@@ -211,6 +211,8 @@ static dg_status open_server(dg_server *server, const dg_server_options *options
 	if (!st)
 		st = open_store(server, err);
 	if (!st)
+		st = dgi_group_service_open(&server->groups, server->service.info.part, err);
+	if (!st)
 		st = open_loops(server, options->threads, err);
 	if (!st)
 		st = write_record(server, err);
@@ -248,6 +250,7 @@ void dg_server_close(dg_server *server)
 	for (size_t i = 0; i < server->n_loops; i++)
 		dgi_loop_close(&server->loops[i]);
 	free(server->loops);
+	dgi_group_service_close(&server->groups);
 	if (server->has_record)
 		dgi_server_record_remove(server->path);
 	for (size_t i = 0; i < server->n_listeners; i++)

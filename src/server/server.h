@@ -8,6 +8,7 @@
 #define DGI_SERVER_H
 
 #include "budget.h"
+#include "group_service.h"
 #include "seats.h"
 #include "socket.h"
 #include "writer.h"
@@ -28,6 +29,7 @@ struct dg_server {
 	_Atomic unsigned n_starved; /* loops with a session that waits for one of the two */
 	_Atomic uint64_t n_given;   /* times that bytes were given back while there were any */
 	struct dgi_seats seats;
+	struct dgi_group_service groups;
 	uint64_t connections_max;
 
 	struct dgi_listener listeners[DGI_LISTENERS_MAX];

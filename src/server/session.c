@@ -109,6 +109,7 @@ void dgi_session_kill(struct dgi_session *s)
 	if (s->conn.in.in_body)
 		give_request(s, &s->conn.in.frame);
 	dgi_pulls_clear(s);
+	dgi_group_service_forget(&s->server->groups, s);
 	dgi_server_give(s->server, &s->server->replies, s->reply_bytes);
 	s->reply_bytes = 0;
 	dgi_conn_clear(&s->conn);
@@ -122,6 +123,7 @@ static void begin_closing(struct dgi_session *s)
 		return;
 	s->is_closing = true;
 	s->closing_ms = dgi_now_ms();
+	dgi_group_service_end(&s->server->groups, s);
 }
 
 /* --- Answers --- */
@@ -443,6 +445,12 @@ static void handle(struct dgi_session *s, struct dgi_message *m)
 			break;
 		case DGI_IDS:
 			handle_ids(s, m);
+			break;
+		case DGI_JOIN:
+		case DGI_BEAT:
+		case DGI_BARRIER:
+		case DGI_LEAVE:
+			dgi_group_service_ask(&s->server->groups, s, m);
 			break;
 		case DGI_PULL:
 			kept = handle_pull(s, m);

@@ -40,11 +40,13 @@ struct dgi_session {
 	bool is_shut;		/* our direction is closed: waits for the peer's end */
 	int64_t closing_ms;	/* since when */
 	bool is_dead;		/* the socket is gone; the session goes when n_pending is 0 */
-	unsigned n_pending;	/* jobs at the writer */
+	unsigned n_pending;	/* jobs at the writer, answers of groups */
 	uint64_t request_bytes; /* what its unanswered requests cost */
 	uint64_t reply_bytes;	/* taken from the budget of replies, and in the outbox */
 	uint64_t served_bytes;	/* since its turn began */
 	struct dgi_pulls pulls; /* that are kept */
+	struct dgi_held *held;	/* requests of groups that wait; under the group service's lock */
+	unsigned n_held;
 };
 
 /* Takes @fd, also on failure. Gives NULL when out of memory. */

@@ -494,12 +494,17 @@ static void each_type_has_smallest_and_largest_bodies(void **state)
 		{ DGI_SESSION, 1, 0, 0 },
 		{ DGI_IDS, 0, 64, 64 + 8 * 4096 },
 		{ DGI_IDS, 1, 64, DGI_FRAME_BODY_BYTES_MAX },
+		{ DGI_JOIN, 0, 64, 4096 },
+		{ DGI_JOIN, 1, 10, 4096 },
+		{ DGI_BEAT, 0, 64, 4096 },
+		{ DGI_BARRIER, 0, 64, 4096 },
+		{ DGI_LEAVE, 0, 64, 4096 },
 	};
-	struct dgi_frame frame = { .type = 8 };
+	struct dgi_frame frame = { .type = 12 };
 	dg_error err = { 0 };
 
 	(void)state;
-	assert_fails(dgi_message_check(&frame, &err), DG_UNSUPPORTED, &err, "type 8: unknown");
+	assert_fails(dgi_message_check(&frame, &err), DG_UNSUPPORTED, &err, "type 12: unknown");
 	frame.type = 0;
 	assert_int_equal(dgi_message_check(&frame, &err), DG_UNSUPPORTED);
 	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
