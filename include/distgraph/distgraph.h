@@ -8,6 +8,7 @@
 #include <distgraph/cluster.h>
 #include <distgraph/error.h>
 #include <distgraph/export.h>
+#include <distgraph/group.h>
 #include <distgraph/input.h>
 #include <distgraph/log.h>
 #include <distgraph/outside.h>

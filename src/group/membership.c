@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-#define AGAIN_MS 100 /* the pause after "ask again" */
+#define AGAIN_MS 100  /* the pause after "ask again" */
+#define GRACE_MS 2000 /* for the coordinator to say who was missing, which it knows better */
 
 static void want(struct dgi_membership *m, enum dgi_group_kind kind, int64_t deadline_ms)
 {
@@ -153,7 +154,7 @@ void dgi_membership_check_time(struct dgi_membership *m, int64_t now_ms)
 {
 	dg_error err;
 
-	if (!m->is_waiting || now_ms < m->deadline_ms)
+	if (!m->is_waiting || now_ms - GRACE_MS < m->deadline_ms)
 		return;
 	(void)dgi_fail(&err, DG_TIMEOUT, "%s",
 		       m->missing.text[0] ? m->missing.text

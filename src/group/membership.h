@@ -51,7 +51,7 @@ int64_t dgi_membership_wakes_ms(const struct dgi_membership *m);
 void dgi_membership_answered(struct dgi_membership *m, uint64_t token,
 			     const struct dgi_group_answer *answer, int64_t now_ms);
 void dgi_membership_lost(struct dgi_membership *m);
-/* Ends the wait with TIMEOUT once its deadline has passed: the coordinator has not said so itself. */
+/* Ends the wait with TIMEOUT some time after its deadline: the coordinator has not said so itself. */
 void dgi_membership_check_time(struct dgi_membership *m, int64_t now_ms);
 
 #endif
