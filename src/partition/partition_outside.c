@@ -42,9 +42,8 @@ dg_status dgi_partition_outside_open(const struct dgi_cut_graph *graph, const ch
 {
 	const struct dgi_source *source = graph->view.source;
 
-	*out = (struct dgi_partition_outside){
-		.types = calloc((size_t)source->n_node_types + 1, sizeof *out->types)
-	};
+	*out = (struct dgi_partition_outside){ .types = calloc((size_t)source->n_node_types + 1,
+							       sizeof *out->types) };
 	if (!out->types)
 		return dgi_fail_memory(err, "outside ids");
 	for (uint16_t t = 0; t < source->n_node_types; t++) {
