@@ -22,6 +22,7 @@
 #define ROWS 31
 #define ROW_BYTES 16
 #define TIMEOUT_MS 400
+#define RETRIES_MS 2000 /* enough to connect some times on any machine */
 
 static const char *const node_types[] = { "_N" };
 static const int64_t counts[PARTS] = { 10, 14, 7 };
@@ -416,7 +417,7 @@ static void a_pull_goes_on_until_its_deadline(void **state)
 
 	(void)state;
 	start_all(ROW_BYTES, FAKE_LOSES);
-	client = client_of(TIMEOUT_MS);
+	client = client_of(RETRIES_MS);
 	assert_pull_fails(client, DG_TIMEOUT, "partition 1 at");
 	assert_true(servers[1].n_connections > 2);
 	servers[1].manner = FAKE_HONEST;
@@ -434,7 +435,7 @@ static void a_push_goes_on_until_its_deadline_and_then_says_that_its_fate_is_unk
 
 	(void)state;
 	start_all(ROW_BYTES, FAKE_LOSES);
-	client = client_of(TIMEOUT_MS);
+	client = client_of(RETRIES_MS);
 	assert_fails(dg_client_push(client, &tensors[0], &row, 1, data, &err), DG_TIMEOUT, &err,
 		     "rows may or may not be set");
 	assert_non_null(strstr(err.text, "partition 1 at 127.0.0.1:"));
