@@ -128,8 +128,9 @@ DG_API void dg_request_abandon(dg_request *request);
  */
 DG_API dg_status dg_client_poll(dg_client *client, uint32_t timeout_ms, dg_error *err);
 /*
- * Ends the wait of the call under way, or of the next one, within 100 ms: it fails with CANCELLED. Any
- * thread; may be called by a signal handler.
+ * Ends the wait of the call under way, or of the next one, within 100 ms: it fails with CANCELLED.
+ * While the call connects it is noticed after that attempt: 2 s at most for a server that was met
+ * before. Any thread; may be called by a signal handler.
  */
 DG_API void dg_client_interrupt(dg_client *client);
 

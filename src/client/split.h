@@ -4,10 +4,10 @@
 #ifndef DGI_SPLIT_H
 #define DGI_SPLIT_H
 
-#include <distgraph/types.h>
+#include <distgraph/client.h>
 
 /* Row numbers of one split: places have 32 bits. */
-#define DGI_SPLIT_ROWS_MAX (4U << 20)
+#define DGI_SPLIT_ROWS_MAX DG_REQUEST_ROWS_MAX
 
 /* Row numbers grouped by their owners, in the caller's order within each. Kept to be used again. */
 struct dgi_split {
